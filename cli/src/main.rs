@@ -1,0 +1,3 @@
+//! ackflow: Kafka share groups and sinks from the command line.
+
+fn main() {}

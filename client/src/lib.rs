@@ -1,0 +1,1 @@
+//! A Kafka client for share groups: share consumer, producer and admin, in pure Rust.

@@ -1,0 +1,1 @@
+//! Kafka wire codec, record batches and share-group state machines, with no I/O.

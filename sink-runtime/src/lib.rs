@@ -1,0 +1,1 @@
+//! A sink runtime after Kafka Connect whose records come from a share group.

@@ -1,0 +1,1 @@
+//! An embedded Kafka broker for tests, demos and simulations.

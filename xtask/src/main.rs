@@ -1,0 +1,3 @@
+//! Development tasks: ci, kafka, vectors, layers, prove.
+
+fn main() {}
