@@ -1,0 +1,124 @@
+//! Test vectors of the wire codec, written by Kafka's own classes (testdata/gen/Vectors.java).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::kafka::{DEFAULT_VERSION, Libs};
+use crate::workspace;
+
+/// The APIs whose vectors are checked in as testdata/vectors/core.jsonl.
+pub(crate) const CORE: [&str; 18] = [
+    "ApiVersions",
+    "Metadata",
+    "FindCoordinator",
+    "ShareGroupHeartbeat",
+    "ShareFetch",
+    "ShareAcknowledge",
+    "ShareGroupDescribe",
+    "DescribeShareGroupOffsets",
+    "Produce",
+    "InitProducerId",
+    "CreateTopics",
+    "DeleteTopics",
+    "IncrementalAlterConfigs",
+    "DescribeConfigs",
+    "ListGroups",
+    "DescribeCluster",
+    "RequestHeader",
+    "ResponseHeader",
+];
+
+/// Write random messages as Kafka's own classes encode them, one JSON line a message.
+///
+/// testdata/vectors/core.jsonl is the output of
+/// `cargo xtask vectors --count 3 --out testdata/vectors/core.jsonl`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// APIs by name, separated by commas; `core`: those that are checked in; `all`: all that Kafka has.
+    #[arg(long, default_value = "core", value_delimiter = ',')]
+    api: Vec<String>,
+    /// Messages for each API, kind and version.
+    #[arg(long, default_value_t = 200)]
+    count: u32,
+    /// Same seed, same messages.
+    #[arg(long, default_value_t = 1)]
+    seed: i64,
+    /// Where to write; standard output by default.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// The Kafka version whose classes write.
+    #[arg(long, default_value = DEFAULT_VERSION)]
+    kafka: String,
+    /// Only list the APIs with their keys and versions.
+    #[arg(long)]
+    list: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let libs = Libs::fetch(&arguments.kafka)?;
+    if arguments.list {
+        return java(&libs, &["--list".to_owned()], Stdio::inherit());
+    }
+    let vectors = Vectors {
+        apis: arguments.api,
+        count: arguments.count,
+        seed: arguments.seed,
+    };
+    match &arguments.out {
+        Some(file) => vectors.write_to(&libs, file),
+        None => java(&libs, &vectors.arguments(), Stdio::inherit()),
+    }
+}
+
+/// What to draw.
+pub(crate) struct Vectors {
+    pub(crate) apis: Vec<String>,
+    pub(crate) count: u32,
+    pub(crate) seed: i64,
+}
+
+impl Vectors {
+    /// Writes the vectors to a file, which appears only when all are written.
+    pub(crate) fn write_to(&self, libs: &Libs, file: &Path) -> Result<()> {
+        let folder = file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let partial = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .tempfile_in(folder)
+            .with_context(|| format!("cannot write to {}", folder.display()))?;
+        let output: File = partial.as_file().try_clone()?;
+        java(libs, &self.arguments(), output.into())?;
+        partial
+            .persist(file)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(())
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let apis = self.apis.iter().flat_map(|api| match api.as_str() {
+            "core" => CORE.map(str::to_owned).to_vec(),
+            _ => vec![api.clone()],
+        });
+        [self.seed.to_string(), self.count.to_string()]
+            .into_iter()
+            .chain(apis)
+            .collect()
+    }
+}
+
+fn java(libs: &Libs, arguments: &[String], output: Stdio) -> Result<()> {
+    let status = libs
+        .java(&["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+        .arg(workspace::root().join("testdata/gen/Vectors.java"))
+        .args(arguments)
+        .stdout(output)
+        .status()
+        .context("cannot run `java`: Java 17 is needed")?;
+    ensure!(status.success(), "Vectors.java failed ({status})");
+    Ok(())
+}
