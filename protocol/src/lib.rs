@@ -1,1 +1,6 @@
-//! Kafka wire codec, record batches and share-group state machines, with no I/O.
+//! Kafka's wire protocol and the state machines of a share-group client, with no I/O.
+//!
+//! Nothing here touches a socket, a clock, a thread or a lock: bytes and instants come in, bytes and decisions go
+//! out. That makes every rule testable in virtual time and the codec usable by clients and brokers alike.
+
+pub mod wire;

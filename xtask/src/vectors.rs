@@ -62,11 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if arguments.list {
         return java(&libs, &["--list".to_owned()], Stdio::inherit());
     }
-    let vectors = Vectors {
-        apis: arguments.api,
-        count: arguments.count,
-        seed: arguments.seed,
-    };
+    let vectors = Vectors { apis: arguments.api, count: arguments.count, seed: arguments.seed };
     match &arguments.out {
         Some(file) => vectors.write_to(&libs, file),
         None => java(&libs, &vectors.arguments(), Stdio::inherit()),
@@ -83,19 +79,14 @@ pub(crate) struct Vectors {
 impl Vectors {
     /// Writes the vectors to a file, which appears only when all are written.
     pub(crate) fn write_to(&self, libs: &Libs, file: &Path) -> Result<()> {
-        let folder = file
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let partial = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
             .tempfile_in(folder)
             .with_context(|| format!("cannot write to {}", folder.display()))?;
         let output: File = partial.as_file().try_clone()?;
         java(libs, &self.arguments(), output.into())?;
-        partial
-            .persist(file)
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        partial.persist(file).with_context(|| format!("cannot write {}", file.display()))?;
         Ok(())
     }
 
@@ -104,10 +95,7 @@ impl Vectors {
             "core" => CORE.map(str::to_owned).to_vec(),
             _ => vec![api.clone()],
         });
-        [self.seed.to_string(), self.count.to_string()]
-            .into_iter()
-            .chain(apis)
-            .collect()
+        [self.seed.to_string(), self.count.to_string()].into_iter().chain(apis).collect()
     }
 }
 

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the workspace's Cargo.toml.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask is a folder of the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
 }
 
 /// Where downloads are kept: `ACKFLOW_CACHE`, or `.cache` in the workspace.

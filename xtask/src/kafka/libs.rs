@@ -22,10 +22,7 @@ impl Libs {
     /// downloads, the others wait for it. A download that fails leaves nothing behind that looks complete.
     pub(crate) fn fetch(version: &str) -> Result<Self> {
         ensure!(
-            !version.is_empty()
-                && version
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)),
+            !version.is_empty() && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)),
             "`{version}` is no Kafka version"
         );
         let cache = workspace::cache();
@@ -33,17 +30,12 @@ impl Libs {
         if folder.is_dir() {
             return Ok(Self { folder });
         }
-        fs::create_dir_all(&cache)
-            .with_context(|| format!("cannot create the cache {}", cache.display()))?;
+        fs::create_dir_all(&cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
         let lock_path = cache.join(format!("kafka-{version}.lock"));
-        let lock = File::create(&lock_path)
-            .with_context(|| format!("cannot create {}", lock_path.display()))?;
-        lock.lock()
-            .with_context(|| format!("cannot lock {}", lock_path.display()))?;
+        let lock = File::create(&lock_path).with_context(|| format!("cannot create {}", lock_path.display()))?;
+        lock.lock().with_context(|| format!("cannot lock {}", lock_path.display()))?;
         if !folder.is_dir() {
-            let partial = tempfile::Builder::new()
-                .prefix("kafka-download-")
-                .tempdir_in(&cache)?;
+            let partial = tempfile::Builder::new().prefix("kafka-download-").tempdir_in(&cache)?;
             download(version, partial.path())?;
             fs::rename(partial.path().join("libs"), &folder)
                 .with_context(|| format!("cannot move the jars to {}", folder.display()))?;
@@ -64,12 +56,7 @@ fn download(version: &str, into: &Path) -> Result<()> {
     eprintln!("fetching Kafka {version} from Maven");
     fs::write(into.join("pom.xml"), pom(version))?;
     let output = Command::new("mvn")
-        .args([
-            "-q",
-            "-B",
-            "dependency:copy-dependencies",
-            "-DoutputDirectory=libs",
-        ])
+        .args(["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libs"])
         .current_dir(into)
         .output()
         .context("cannot run `mvn`: Maven and Java 17 are needed to fetch Kafka")?;

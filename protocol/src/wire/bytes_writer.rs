@@ -1,0 +1,221 @@
+//! Writes a message as bytes.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::{Element, Encode, EncodeError, Encoder, Uuid, varint};
+
+/// Writes a message, or several things one after the other, into one buffer.
+#[derive(Debug)]
+pub struct BytesWriter {
+    buf: BytesMut,
+    version: i16,
+    flexible: bool,
+    null_allowed: bool,
+    /// Tagged fields written in the section that is open.
+    tag_count: u8,
+    /// Whether the struct that is open has written its tag section.
+    tags_done: bool,
+    error: Option<EncodeError>,
+}
+
+impl BytesWriter {
+    /// A writer for one version and form, with an empty buffer.
+    pub fn new(version: i16, flexible: bool) -> Self {
+        Self {
+            buf: BytesMut::new(),
+            version,
+            flexible,
+            null_allowed: true,
+            tag_count: 0,
+            tags_done: false,
+            error: None,
+        }
+    }
+
+    /// Continues in `buf` instead of an empty buffer.
+    #[must_use]
+    pub fn with_buffer(mut self, buf: BytesMut) -> Self {
+        self.buf = buf;
+        self
+    }
+
+    /// Makes room for `size` more bytes at once.
+    pub fn reserve(&mut self, size: usize) {
+        self.buf.reserve(size);
+    }
+
+    /// Writes a whole message, its tag section included.
+    pub fn message<T: Encode>(&mut self, message: &T) {
+        self.structure("", message);
+    }
+
+    /// The bytes written.
+    ///
+    /// # Errors
+    /// The first [`EncodeError`] that a field met.
+    pub fn finish(self) -> Result<BytesMut, EncodeError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.buf),
+        }
+    }
+
+    /// Writes a length or count; `None` is null. `classic` writes the non-flexible form.
+    fn length(&mut self, name: &'static str, length: Option<usize>, classic: impl FnOnce(&mut BytesMut, i32)) {
+        if length.is_none() && !self.null_allowed {
+            self.fail(EncodeError::null(name));
+        }
+        self.null_allowed = true;
+        let Ok(wire) = length.map_or(Ok(-1), i32::try_from) else {
+            return self.fail(EncodeError::too_long(name, length.unwrap_or_default()));
+        };
+        if self.flexible {
+            varint::write_u64(&mut self.buf, (i64::from(wire) + 1) as u64);
+        } else {
+            classic(&mut self.buf, wire);
+        }
+    }
+
+    fn short_length(&mut self, name: &'static str, length: Option<usize>) {
+        if length.is_some_and(|n| n > i16::MAX as usize) {
+            return self.fail(EncodeError::too_long(name, length.unwrap_or_default()));
+        }
+        self.length(name, length, |buf, n| buf.put_i16(n as i16));
+    }
+}
+
+impl Encoder for BytesWriter {
+    fn version(&self) -> i16 {
+        self.version
+    }
+
+    fn fail(&mut self, error: EncodeError) {
+        self.error.get_or_insert(error);
+    }
+
+    fn allow_null(&mut self, allowed: bool) {
+        self.null_allowed = allowed;
+    }
+
+    fn bool(&mut self, _: &'static str, value: bool) {
+        self.buf.put_u8(value.into());
+    }
+
+    fn i8(&mut self, _: &'static str, value: i8) {
+        self.buf.put_i8(value);
+    }
+
+    fn i16(&mut self, _: &'static str, value: i16) {
+        self.buf.put_i16(value);
+    }
+
+    fn u16(&mut self, _: &'static str, value: u16) {
+        self.buf.put_u16(value);
+    }
+
+    fn i32(&mut self, _: &'static str, value: i32) {
+        self.buf.put_i32(value);
+    }
+
+    fn u32(&mut self, _: &'static str, value: u32) {
+        self.buf.put_u32(value);
+    }
+
+    fn i64(&mut self, _: &'static str, value: i64) {
+        self.buf.put_i64(value);
+    }
+
+    fn f64(&mut self, _: &'static str, value: f64) {
+        self.buf.put_f64(value);
+    }
+
+    fn uuid(&mut self, _: &'static str, value: Uuid) {
+        self.buf.put_slice(&value.0);
+    }
+
+    fn string(&mut self, name: &'static str, value: &str) {
+        self.short_length(name, Some(value.len()));
+        self.buf.put_slice(value.as_bytes());
+    }
+
+    fn nullable_string(&mut self, name: &'static str, value: Option<&str>) {
+        self.short_length(name, value.map(str::len));
+        self.buf.put_slice(value.unwrap_or_default().as_bytes());
+    }
+
+    fn classic_nullable_string(&mut self, name: &'static str, value: Option<&str>) {
+        let flexible = std::mem::replace(&mut self.flexible, false);
+        self.nullable_string(name, value);
+        self.flexible = flexible;
+    }
+
+    fn bytes(&mut self, name: &'static str, value: &[u8]) {
+        self.nullable_bytes(name, Some(value));
+    }
+
+    fn nullable_bytes(&mut self, name: &'static str, value: Option<&[u8]>) {
+        self.length(name, value.map(<[u8]>::len), BytesMut::put_i32);
+        self.buf.put_slice(value.unwrap_or_default());
+    }
+
+    fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
+        self.nullable_bytes(name, value.map(Bytes::as_ref));
+    }
+
+    fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {
+        self.nullable_array(name, Some(value));
+    }
+
+    fn nullable_array<T: Element>(&mut self, name: &'static str, value: Option<&[T]>) {
+        self.length(name, value.map(<[T]>::len), BytesMut::put_i32);
+        for element in value.unwrap_or_default() {
+            element.put(self);
+        }
+    }
+
+    fn structure<T: Encode>(&mut self, _: &'static str, value: &T) {
+        self.tags_done = false;
+        value.encode(self);
+        if !self.tags_done {
+            self.tags(|_| ());
+        }
+        self.tags_done = false;
+    }
+
+    fn nullable_structure<T: Encode>(&mut self, name: &'static str, value: Option<&T>) {
+        if value.is_none() && !self.null_allowed {
+            self.fail(EncodeError::null(name));
+        }
+        self.null_allowed = true;
+        self.buf.put_i8(if value.is_some() { 1 } else { -1 });
+        if let Some(value) = value {
+            self.structure(name, value);
+        }
+    }
+
+    fn tags(&mut self, fields: impl FnOnce(&mut Self)) {
+        if self.flexible {
+            let outer = std::mem::take(&mut self.tag_count);
+            let at = self.buf.len();
+            // No struct has 128 known tags, so its count is always one byte.
+            self.buf.put_u8(0);
+            fields(self);
+            self.buf[at] = std::mem::replace(&mut self.tag_count, outer);
+        }
+        self.tags_done = true;
+    }
+
+    fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
+        if !present {
+            return;
+        }
+        self.tag_count += 1;
+        varint::write_u32(&mut self.buf, tag);
+        // The size comes first but is known last; tagged fields are rare and small, so moving them is cheap.
+        let at = self.buf.len();
+        field(self);
+        let value = self.buf.split_off(at);
+        varint::write_u64(&mut self.buf, value.len() as u64);
+        self.buf.extend_from_slice(&value);
+    }
+}

@@ -1,0 +1,84 @@
+//! What a message is: how it is written, how it is read, and in which versions.
+
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+
+use super::{ApiKey, BytesWriter, DecodeError, Decoder, EncodeError, Encoder, Reader, SizeWriter};
+
+/// Writes the fields of a struct in schema order.
+pub trait Encode {
+    /// Writes every field that exists in `w.version()`, then (where the struct has any) its tagged fields.
+    ///
+    /// Errors are kept by the writer and come out at its end, so that a field costs one short line.
+    fn encode<W: Encoder>(&self, w: &mut W);
+}
+
+/// Reads the fields of a struct in schema order.
+pub trait Decode: Sized {
+    /// Reads every field that exists in `r.version()`; a field absent by version gets its schema default.
+    ///
+    /// # Errors
+    /// [`DecodeError`], which names the field and the byte.
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError>;
+}
+
+/// A request or response body.
+pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send + 'static {
+    /// The schema's name, such as `ShareFetchRequest`.
+    const NAME: &'static str;
+    /// The API that the message belongs to.
+    const KEY: ApiKey;
+    /// The versions that Kafka 4.4.0's schema calls valid, unstable ones included.
+    const VERSIONS: RangeInclusive<i16>;
+    /// The first flexible version (KIP-482): compact lengths and tagged fields.
+    const FLEXIBLE_FROM: i16;
+
+    /// True where the body is written in the flexible form.
+    fn is_flexible(version: i16) -> bool {
+        version >= Self::FLEXIBLE_FROM
+    }
+
+    /// The number of bytes that the body takes.
+    ///
+    /// # Errors
+    /// [`EncodeError`] as for [`Message::to_bytes`].
+    fn size(&self, version: i16) -> Result<usize, EncodeError> {
+        let mut w = SizeWriter::new(version, Self::is_flexible(version));
+        w.message(self);
+        w.finish().map_err(|e| e.in_message(Self::NAME, version))
+    }
+
+    /// Writes the body.
+    ///
+    /// # Errors
+    /// [`EncodeError`] where a field holds what this version cannot say.
+    fn to_bytes(&self, version: i16) -> Result<Bytes, EncodeError> {
+        let mut w = BytesWriter::new(version, Self::is_flexible(version));
+        w.reserve(self.size(version)?);
+        w.message(self);
+        let bytes = w.finish().map_err(|e| e.in_message(Self::NAME, version))?;
+        Ok(bytes.freeze())
+    }
+
+    /// Reads a body that fills `bytes`.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; bytes left after the last field are an error too.
+    fn from_bytes(bytes: Bytes, version: i16) -> Result<Self, DecodeError> {
+        let mut r = Reader::new(bytes, version, Self::is_flexible(version));
+        r.message::<Self>().and_then(|m| r.finish().map(|()| m)).map_err(|e| e.in_message(Self::NAME, version))
+    }
+}
+
+/// A request body, and the response that answers it.
+pub trait Request: Message {
+    /// What the broker answers.
+    type Response: Response;
+    /// The newest version that Kafka 4.4.0 calls stable; clients negotiate up to this.
+    const NEWEST_STABLE: i16;
+}
+
+/// A response body.
+pub trait Response: Message {}

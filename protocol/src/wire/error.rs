@@ -1,0 +1,211 @@
+//! Codec errors: which message, which field, which byte.
+
+use std::fmt;
+
+/// Bytes or JSON that are not the message they claim to be. The fault is the sender's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodeError(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inner {
+    message: Option<(&'static str, i16)>,
+    /// Innermost part first: it grows while the error travels outwards.
+    path: Vec<Part>,
+    offset: usize,
+    kind: DecodeErrorKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Field(&'static str),
+    Index(usize),
+}
+
+/// What is wrong with the bytes.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DecodeErrorKind {
+    /// The input ends inside a field.
+    #[error("needs {needed} bytes, {left} are left")]
+    Truncated {
+        /// Bytes that the field needs.
+        needed: usize,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// A length or count that no input of this size can hold.
+    #[error("has length {length}, with {left} bytes left")]
+    Length {
+        /// The length as read.
+        length: i64,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// Null where the version does not allow it.
+    #[error("is null, which this version does not allow")]
+    Null,
+    /// A varint of too many bytes, or one that overflows.
+    #[error("holds a varint that is too long")]
+    Varint,
+    /// A string that is not UTF-8.
+    #[error("is not valid UTF-8")]
+    Utf8,
+    /// A marker byte of a nullable struct that is neither -1 nor 1.
+    #[error("has the null marker {0}, neither -1 nor 1")]
+    Marker(i8),
+    /// Tagged fields out of order, or one tag twice.
+    #[error("has tag {tag} after tag {previous}")]
+    TagOrder {
+        /// The offending tag.
+        tag: u32,
+        /// The tag before it.
+        previous: u32,
+    },
+    /// A tagged field longer or shorter than its declared size.
+    #[error("takes {actual} bytes, its tag declares {declared}")]
+    TagSize {
+        /// The size declared.
+        declared: usize,
+        /// The size read.
+        actual: usize,
+    },
+    /// Bytes left after the last field.
+    #[error("is followed by {0} bytes that belong to no field")]
+    Trailing(usize),
+    /// A frame whose size is refused before anything is allocated.
+    #[error("has size {size}, allowed are 1 to {limit}{hint}")]
+    Frame {
+        /// The size as read.
+        size: i32,
+        /// The largest size allowed.
+        limit: usize,
+        /// What the bytes look like instead (`""` where nothing fits).
+        hint: &'static str,
+    },
+    /// A JSON value of the wrong type or out of range.
+    #[error("is not {expected} in JSON")]
+    Json {
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A JSON object without a field that the version has.
+    #[error("is missing in JSON")]
+    Missing,
+}
+
+impl DecodeError {
+    /// An error at byte `offset` of the input.
+    pub fn new(kind: DecodeErrorKind, offset: usize) -> Self {
+        Self(Box::new(Inner { message: None, path: Vec::new(), offset, kind }))
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &DecodeErrorKind {
+        &self.0.kind
+    }
+
+    /// The byte of the input at which reading stopped (0 for JSON).
+    pub fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// The field, such as `responses[0].partitions[3].records`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for part in self.0.path.iter().rev() {
+            match part {
+                Part::Field(name) => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(name);
+                }
+                Part::Index(i) => path.push_str(&format!("[{i}]")),
+            }
+        }
+        path
+    }
+
+    /// Adds the field that the error happened in; an empty name (an array element) adds nothing.
+    #[must_use]
+    pub fn in_field(mut self, name: &'static str) -> Self {
+        if !name.is_empty() {
+            self.0.path.push(Part::Field(name));
+        }
+        self
+    }
+
+    /// Adds the index of the array element that the error happened in.
+    #[must_use]
+    pub fn at_index(mut self, index: usize) -> Self {
+        self.0.path.push(Part::Index(index));
+        self
+    }
+
+    /// Names the message and its version.
+    #[must_use]
+    pub fn in_message(mut self, name: &'static str, version: i16) -> Self {
+        self.0.message = Some((name, version));
+        self
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, version)) = self.0.message {
+            write!(f, "{name} v{version}: ")?;
+        }
+        let path = self.path();
+        let path = if path.is_empty() { "the message" } else { &path };
+        write!(f, "{path} {} (byte {})", self.0.kind, self.0.offset)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// A message that its version cannot express. The fault is the caller's.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{}{field} {kind}", .message.map(|(name, version)| format!("{name} v{version}: ")).unwrap_or_default())]
+pub struct EncodeError {
+    message: Option<(&'static str, i16)>,
+    field: &'static str,
+    kind: EncodeErrorKind,
+}
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+enum EncodeErrorKind {
+    #[error("is set, but this version does not have it")]
+    Unsupported,
+    #[error("is null, which this version does not allow")]
+    Null,
+    #[error("has length {0}, more than the wire can say")]
+    TooLong(usize),
+}
+
+impl EncodeError {
+    /// `field` is set, but the version does not have it.
+    pub fn unsupported(field: &'static str) -> Self {
+        Self { message: None, field, kind: EncodeErrorKind::Unsupported }
+    }
+
+    /// `field` is null where the version does not allow it.
+    pub fn null(field: &'static str) -> Self {
+        Self { message: None, field, kind: EncodeErrorKind::Null }
+    }
+
+    /// `field` is longer than its length field can say.
+    pub fn too_long(field: &'static str, length: usize) -> Self {
+        Self { message: None, field, kind: EncodeErrorKind::TooLong(length) }
+    }
+
+    /// The field that cannot be written.
+    pub fn field(&self) -> &'static str {
+        self.field
+    }
+
+    /// Names the message and its version.
+    #[must_use]
+    pub fn in_message(mut self, name: &'static str, version: i16) -> Self {
+        self.message = Some((name, version));
+        self
+    }
+}

@@ -1,0 +1,280 @@
+//! Reads a message from bytes, without copying them.
+
+use bytes::Bytes;
+
+use super::varint::{self, VarintError};
+use super::{Decode, DecodeError, DecodeErrorKind as Kind, Decoder, Element, Uuid};
+
+/// Elements that an array may reserve room for before they are read: the count is the sender's word, and memory is
+/// spent only as far as the bytes bear it out.
+const RESERVE_AT_MOST: usize = 4096;
+
+/// Reads a message, or several things one after the other, from one buffer.
+#[derive(Debug)]
+pub struct Reader {
+    buf: Bytes,
+    at: usize,
+    version: i16,
+    flexible: bool,
+    null_allowed: bool,
+    /// Whether the struct that is open has read its tag section.
+    tags_done: bool,
+}
+
+impl Reader {
+    /// A reader for one version and form.
+    pub fn new(buf: Bytes, version: i16, flexible: bool) -> Self {
+        Self { buf, at: 0, version, flexible, null_allowed: true, tags_done: false }
+    }
+
+    /// Reads a whole message, its tag section included.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    pub fn message<T: Decode>(&mut self) -> Result<T, DecodeError> {
+        self.structure("")
+    }
+
+    /// Takes what has not been read.
+    pub fn into_rest(mut self) -> Bytes {
+        self.buf.split_off(self.at)
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// [`DecodeError`] where bytes are left that belong to no field.
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        match self.left() {
+            0 => Ok(()),
+            left => Err(self.error(Kind::Trailing(left))),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.buf.len() - self.at
+    }
+
+    fn error(&self, kind: Kind) -> DecodeError {
+        DecodeError::new(kind, self.at)
+    }
+
+    #[inline]
+    fn fixed<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], DecodeError> {
+        match self.buf[self.at..].first_chunk::<N>() {
+            Some(chunk) => {
+                self.at += N;
+                Ok(*chunk)
+            }
+            None => Err(self.error(Kind::Truncated { needed: N, left: self.left() }).in_field(name)),
+        }
+    }
+
+    #[inline]
+    fn unsigned_varint(&mut self) -> Result<u32, DecodeError> {
+        match varint::read_u32(&self.buf[self.at..]) {
+            Ok((value, size)) => {
+                self.at += size;
+                Ok(value)
+            }
+            Err(VarintError::Truncated) => {
+                Err(self.error(Kind::Truncated { needed: self.left() + 1, left: self.left() }))
+            }
+            Err(VarintError::Overflow) => Err(self.error(Kind::Varint)),
+        }
+    }
+
+    /// Reads a length or count, `None` for null; it is never more than the bytes left.
+    fn length(
+        &mut self,
+        classic: impl FnOnce(&mut Self) -> Result<i32, DecodeError>,
+    ) -> Result<Option<usize>, DecodeError> {
+        let null_allowed = std::mem::replace(&mut self.null_allowed, true);
+        let length = if self.flexible { i64::from(self.unsigned_varint()?) - 1 } else { classic(self)?.into() };
+        match usize::try_from(length) {
+            Ok(length) if length <= self.left() => Ok(Some(length)),
+            Err(_) if length == -1 && null_allowed => Ok(None),
+            Err(_) if length == -1 => Err(self.error(Kind::Null)),
+            _ => Err(self.error(Kind::Length { length, left: self.left() })),
+        }
+    }
+
+    fn short_length(&mut self) -> Result<Option<usize>, DecodeError> {
+        self.length(|r| r.i16("").map(i32::from))
+    }
+
+    fn long_length(&mut self) -> Result<Option<usize>, DecodeError> {
+        self.length(|r| r.i32(""))
+    }
+
+    fn text(&mut self, length: usize) -> Result<String, DecodeError> {
+        match std::str::from_utf8(&self.buf[self.at..self.at + length]) {
+            Ok(text) => {
+                self.at += length;
+                Ok(text.to_owned())
+            }
+            Err(_) => Err(self.error(Kind::Utf8)),
+        }
+    }
+
+    fn slice(&mut self, length: usize) -> Bytes {
+        self.at += length;
+        self.buf.slice(self.at - length..self.at)
+    }
+
+    fn elements<T: Element>(&mut self, count: usize) -> Result<Vec<T>, DecodeError> {
+        let mut elements = Vec::with_capacity(count.min(RESERVE_AT_MOST));
+        for i in 0..count {
+            elements.push(T::take(self).map_err(|e| e.at_index(i))?);
+        }
+        Ok(elements)
+    }
+
+    fn not_null<T>(&self, value: Option<T>) -> Result<T, DecodeError> {
+        value.ok_or_else(|| self.error(Kind::Null))
+    }
+
+    fn tagged_field(
+        &mut self,
+        known: &[(u32, &'static str)],
+        tag: u32,
+        field: &mut impl FnMut(&mut Self, u32) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let declared = self.unsigned_varint()? as usize;
+        if declared > self.left() {
+            return Err(self.error(Kind::Length { length: declared as i64, left: self.left() }));
+        }
+        let end = self.at + declared;
+        if let Some((_, name)) = known.iter().find(|(k, _)| *k == tag) {
+            field(self, tag)?;
+            if self.at != end {
+                let actual = declared + self.at - end;
+                return Err(self.error(Kind::TagSize { declared, actual }).in_field(name));
+            }
+        }
+        self.at = end;
+        Ok(())
+    }
+}
+
+impl Decoder for Reader {
+    fn version(&self) -> i16 {
+        self.version
+    }
+
+    fn allow_null(&mut self, allowed: bool) {
+        self.null_allowed = allowed;
+    }
+
+    fn bool(&mut self, name: &'static str) -> Result<bool, DecodeError> {
+        self.i8(name).map(|byte| byte != 0)
+    }
+
+    fn i8(&mut self, name: &'static str) -> Result<i8, DecodeError> {
+        self.fixed(name).map(i8::from_be_bytes)
+    }
+
+    fn i16(&mut self, name: &'static str) -> Result<i16, DecodeError> {
+        self.fixed(name).map(i16::from_be_bytes)
+    }
+
+    fn u16(&mut self, name: &'static str) -> Result<u16, DecodeError> {
+        self.fixed(name).map(u16::from_be_bytes)
+    }
+
+    fn i32(&mut self, name: &'static str) -> Result<i32, DecodeError> {
+        self.fixed(name).map(i32::from_be_bytes)
+    }
+
+    fn u32(&mut self, name: &'static str) -> Result<u32, DecodeError> {
+        self.fixed(name).map(u32::from_be_bytes)
+    }
+
+    fn i64(&mut self, name: &'static str) -> Result<i64, DecodeError> {
+        self.fixed(name).map(i64::from_be_bytes)
+    }
+
+    fn f64(&mut self, name: &'static str) -> Result<f64, DecodeError> {
+        self.fixed(name).map(f64::from_be_bytes)
+    }
+
+    fn uuid(&mut self, name: &'static str) -> Result<Uuid, DecodeError> {
+        self.fixed(name).map(Uuid)
+    }
+
+    fn string(&mut self, name: &'static str) -> Result<String, DecodeError> {
+        self.nullable_string(name).and_then(|text| self.not_null(text).map_err(|e| e.in_field(name)))
+    }
+
+    fn nullable_string(&mut self, name: &'static str) -> Result<Option<String>, DecodeError> {
+        self.short_length().and_then(|length| length.map(|n| self.text(n)).transpose()).map_err(|e| e.in_field(name))
+    }
+
+    fn classic_nullable_string(&mut self, name: &'static str) -> Result<Option<String>, DecodeError> {
+        let flexible = std::mem::replace(&mut self.flexible, false);
+        let text = self.nullable_string(name);
+        self.flexible = flexible;
+        text
+    }
+
+    fn bytes(&mut self, name: &'static str) -> Result<Bytes, DecodeError> {
+        self.nullable_bytes(name).and_then(|bytes| self.not_null(bytes).map_err(|e| e.in_field(name)))
+    }
+
+    fn nullable_bytes(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError> {
+        let length = self.long_length().map_err(|e| e.in_field(name))?;
+        Ok(length.map(|n| self.slice(n)))
+    }
+
+    fn records(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError> {
+        self.nullable_bytes(name)
+    }
+
+    fn array<T: Element>(&mut self, name: &'static str) -> Result<Vec<T>, DecodeError> {
+        self.nullable_array(name).and_then(|array| self.not_null(array).map_err(|e| e.in_field(name)))
+    }
+
+    fn nullable_array<T: Element>(&mut self, name: &'static str) -> Result<Option<Vec<T>>, DecodeError> {
+        self.long_length().and_then(|count| count.map(|n| self.elements(n)).transpose()).map_err(|e| e.in_field(name))
+    }
+
+    fn structure<T: Decode>(&mut self, name: &'static str) -> Result<T, DecodeError> {
+        self.tags_done = false;
+        let value = T::decode(self).map_err(|e| e.in_field(name))?;
+        if !self.tags_done {
+            self.tags(&[], |_, _| Ok(())).map_err(|e| e.in_field(name))?;
+        }
+        self.tags_done = false;
+        Ok(value)
+    }
+
+    fn nullable_structure<T: Decode>(&mut self, name: &'static str) -> Result<Option<T>, DecodeError> {
+        let null_allowed = std::mem::replace(&mut self.null_allowed, true);
+        match self.i8(name)? {
+            1 => self.structure(name).map(Some),
+            -1 if null_allowed => Ok(None),
+            -1 => Err(self.error(Kind::Null).in_field(name)),
+            marker => Err(self.error(Kind::Marker(marker)).in_field(name)),
+        }
+    }
+
+    fn tags(
+        &mut self,
+        known: &[(u32, &'static str)],
+        mut field: impl FnMut(&mut Self, u32) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        if self.flexible {
+            let mut previous: Option<u32> = None;
+            for _ in 0..self.unsigned_varint()? {
+                let tag = self.unsigned_varint()?;
+                if let Some(previous) = previous.filter(|p| *p >= tag) {
+                    return Err(self.error(Kind::TagOrder { tag, previous }));
+                }
+                previous = Some(tag);
+                self.tagged_field(known, tag, &mut field)?;
+            }
+        }
+        self.tags_done = true;
+        Ok(())
+    }
+}

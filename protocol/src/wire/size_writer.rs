@@ -1,0 +1,159 @@
+//! Counts the bytes that a message takes, so that its buffer is allocated once.
+
+use bytes::Bytes;
+
+use super::{Element, Encode, EncodeError, Encoder, Uuid, varint};
+
+/// Counts what a [`BytesWriter`](super::BytesWriter) would write.
+#[derive(Debug)]
+pub struct SizeWriter {
+    size: usize,
+    version: i16,
+    flexible: bool,
+    tags_done: bool,
+    error: Option<EncodeError>,
+}
+
+impl SizeWriter {
+    /// A counter for one version and form.
+    pub fn new(version: i16, flexible: bool) -> Self {
+        Self { size: 0, version, flexible, tags_done: false, error: None }
+    }
+
+    /// Counts a whole message, its tag section included.
+    pub fn message<T: Encode>(&mut self, message: &T) {
+        self.structure("", message);
+    }
+
+    /// The bytes counted.
+    ///
+    /// # Errors
+    /// The first [`EncodeError`] that a field met. What only the writing shows (a string too long) is not met here.
+    pub fn finish(self) -> Result<usize, EncodeError> {
+        match self.error {
+            Some(error) => Err(error),
+            None => Ok(self.size),
+        }
+    }
+
+    fn length(&mut self, length: Option<usize>, classic: usize) {
+        self.size += if self.flexible { varint::size_u64(length.map_or(0, |n| n as u64 + 1)) } else { classic };
+    }
+}
+
+impl Encoder for SizeWriter {
+    fn version(&self) -> i16 {
+        self.version
+    }
+
+    fn fail(&mut self, error: EncodeError) {
+        self.error.get_or_insert(error);
+    }
+
+    fn allow_null(&mut self, _: bool) {}
+
+    fn bool(&mut self, _: &'static str, _: bool) {
+        self.size += 1;
+    }
+
+    fn i8(&mut self, _: &'static str, _: i8) {
+        self.size += 1;
+    }
+
+    fn i16(&mut self, _: &'static str, _: i16) {
+        self.size += 2;
+    }
+
+    fn u16(&mut self, _: &'static str, _: u16) {
+        self.size += 2;
+    }
+
+    fn i32(&mut self, _: &'static str, _: i32) {
+        self.size += 4;
+    }
+
+    fn u32(&mut self, _: &'static str, _: u32) {
+        self.size += 4;
+    }
+
+    fn i64(&mut self, _: &'static str, _: i64) {
+        self.size += 8;
+    }
+
+    fn f64(&mut self, _: &'static str, _: f64) {
+        self.size += 8;
+    }
+
+    fn uuid(&mut self, _: &'static str, _: Uuid) {
+        self.size += 16;
+    }
+
+    fn string(&mut self, name: &'static str, value: &str) {
+        self.nullable_string(name, Some(value));
+    }
+
+    fn nullable_string(&mut self, _: &'static str, value: Option<&str>) {
+        self.length(value.map(str::len), 2);
+        self.size += value.map_or(0, str::len);
+    }
+
+    fn classic_nullable_string(&mut self, _: &'static str, value: Option<&str>) {
+        self.size += 2 + value.map_or(0, str::len);
+    }
+
+    fn bytes(&mut self, name: &'static str, value: &[u8]) {
+        self.nullable_bytes(name, Some(value));
+    }
+
+    fn nullable_bytes(&mut self, _: &'static str, value: Option<&[u8]>) {
+        self.length(value.map(<[u8]>::len), 4);
+        self.size += value.map_or(0, <[u8]>::len);
+    }
+
+    fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
+        self.nullable_bytes(name, value.map(Bytes::as_ref));
+    }
+
+    fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {
+        self.nullable_array(name, Some(value));
+    }
+
+    fn nullable_array<T: Element>(&mut self, _: &'static str, value: Option<&[T]>) {
+        self.length(value.map(<[T]>::len), 4);
+        for element in value.unwrap_or_default() {
+            element.put(self);
+        }
+    }
+
+    fn structure<T: Encode>(&mut self, _: &'static str, value: &T) {
+        self.tags_done = false;
+        value.encode(self);
+        if !self.tags_done {
+            self.tags(|_| ());
+        }
+        self.tags_done = false;
+    }
+
+    fn nullable_structure<T: Encode>(&mut self, name: &'static str, value: Option<&T>) {
+        self.size += 1;
+        if let Some(value) = value {
+            self.structure(name, value);
+        }
+    }
+
+    fn tags(&mut self, fields: impl FnOnce(&mut Self)) {
+        if self.flexible {
+            self.size += 1;
+            fields(self);
+        }
+        self.tags_done = true;
+    }
+
+    fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
+        if present {
+            let before = self.size;
+            field(self);
+            self.size += varint::size_u64(tag.into()) + varint::size_u64((self.size - before) as u64);
+        }
+    }
+}

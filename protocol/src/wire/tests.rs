@@ -1,0 +1,201 @@
+//! Rules of the field walk that no single message shows.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::varint::{self, VarintError};
+use super::*;
+
+/// One field of each kind, in two versions: 0 classic, 1 flexible.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Sample {
+    number: i32,
+    text: Option<String>,
+    list: Vec<i64>,
+    inner: Option<Inner>,
+    rack: Option<String>,
+    epoch: i32,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Inner {
+    flag: bool,
+}
+
+impl Encode for Inner {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.bool("flag", self.flag);
+    }
+}
+
+impl Decode for Inner {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self { flag: r.bool("flag")? })
+    }
+}
+
+impl Encode for Sample {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.i32("number", self.number);
+        w.nullable_since(1).nullable_string("text", self.text.as_deref());
+        w.array("list", &self.list);
+        w.required_since(1, "inner", self.inner.is_none(), |w| w.nullable_structure("inner", self.inner.as_ref()));
+        w.tags(|w| {
+            w.tag(0, self.rack.is_some(), |w| w.nullable_string("rack", self.rack.as_deref()));
+            w.tag(3, self.epoch != -1, |w| w.i32("epoch", self.epoch));
+        });
+    }
+}
+
+impl Decode for Sample {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        let number = r.i32("number")?;
+        let text = r.nullable_since(1).nullable_string("text")?;
+        let list = r.array("list")?;
+        let inner = r.since(1, None, |r| r.nullable_structure("inner"))?;
+        let (mut rack, mut epoch) = (None, -1);
+        r.tags(&[(0, "rack"), (3, "epoch")], |r, tag| {
+            match tag {
+                0 => rack = r.nullable_string("rack")?,
+                _ => epoch = r.i32("epoch")?,
+            }
+            Ok(())
+        })?;
+        Ok(Self { number, text, list, inner, rack, epoch })
+    }
+}
+
+impl Message for Sample {
+    const NAME: &'static str = "Sample";
+    const KEY: ApiKey = ApiKey(-1);
+    const VERSIONS: std::ops::RangeInclusive<i16> = 0..=1;
+    const FLEXIBLE_FROM: i16 = 1;
+}
+
+fn sample() -> Sample {
+    Sample {
+        number: 7,
+        text: Some("é".into()),
+        list: vec![1, -1],
+        inner: Some(Inner { flag: true }),
+        rack: Some("r".into()),
+        epoch: 5,
+    }
+}
+
+fn decode(bytes: &[u8], version: i16) -> Result<Sample, DecodeError> {
+    Sample::from_bytes(Bytes::copy_from_slice(bytes), version)
+}
+
+#[test]
+fn flexible_form_byte_for_byte() {
+    let bytes = sample().to_bytes(1).unwrap();
+    let by_hand = [
+        &[0, 0, 0, 7][..],            // number
+        &[3, 0xc3, 0xa9],             // compact string
+        &[3, 0, 0, 0, 0, 0, 0, 0, 1], // compact array of two
+        &[0xff; 8],
+        &[1, 1, 0],                            // marker, flag, no tags of Inner
+        &[2, 0, 2, 2, b'r', 3, 4, 0, 0, 0, 5], // two tags in rising order
+    ];
+    assert_eq!(&bytes[..], by_hand.concat());
+    assert_eq!(decode(&bytes, 1).unwrap(), sample());
+}
+
+#[test]
+fn version_without_a_required_field_refuses_to_drop_it() {
+    assert_eq!(
+        sample().to_bytes(0).unwrap_err().to_string(),
+        "Sample v0: inner is set, but this version does not have it"
+    );
+    let text = Sample { text: None, ..Sample::default() }.to_bytes(0).unwrap_err();
+    assert_eq!(text.to_string(), "Sample v0: text is null, which this version does not allow");
+}
+
+#[test]
+fn null_is_an_error_before_the_version_that_allows_it() {
+    let error = decode(&[0, 0, 0, 7, 0xff, 0xff, 0, 0, 0, 0], 0).unwrap_err();
+    assert_eq!((error.path().as_str(), error.kind()), ("text", &DecodeErrorKind::Null));
+}
+
+#[test]
+fn row_50_unknown_tags_are_skipped_and_order_is_kept() {
+    let mut bytes = vec![0, 0, 0, 7, 2, b'x', 1, 0xff, 3, 0, 2, 2, b'r', 7];
+    bytes.extend([0xac, 0x02]); // tag 7 of 300 bytes
+    bytes.extend([9; 300]);
+    bytes.extend([200, 1, 0]); // tag 200, empty
+    let sample = decode(&bytes, 1).unwrap();
+    assert_eq!(sample.rack.as_deref(), Some("r"));
+    let twice = decode(&[0, 0, 0, 7, 2, b'x', 1, 0xff, 2, 0, 2, 2, b'r', 0, 2, 2, b'r'], 1).unwrap_err();
+    assert_eq!(twice.kind(), &DecodeErrorKind::TagOrder { tag: 0, previous: 0 });
+    let falling = decode(&[0, 0, 0, 7, 2, b'x', 1, 0xff, 2, 9, 0, 8, 0], 1).unwrap_err();
+    assert_eq!(falling.kind(), &DecodeErrorKind::TagOrder { tag: 8, previous: 9 });
+}
+
+#[test]
+fn row_46_counts_and_sizes_are_bounded_by_the_bytes_left() {
+    // A compact array length of 2^32 - 2 elements.
+    let error = decode(&[0, 0, 0, 7, 1, 0xff, 0xff, 0xff, 0xff, 0x0f], 1).unwrap_err();
+    assert_eq!(error.kind(), &DecodeErrorKind::Length { length: 0xffff_fffe, left: 0 });
+    // A null array where null is illegal.
+    assert_eq!(decode(&[0, 0, 0, 7, 1, 0], 1).unwrap_err().kind(), &DecodeErrorKind::Null);
+    for (size, hinted) in [([0x7f, 0xff, 0xff, 0xff], false), ([0xff; 4], false), (*b"HTTP", true), ([0; 4], false)] {
+        let error = frame::frame_size(size, 1 << 20).unwrap_err().to_string();
+        assert_eq!(error.contains("HTTP"), hinted, "{error}");
+    }
+    assert!(frame::frame_size([0x16, 3, 3, 0], 1 << 20).unwrap_err().to_string().contains("TLS"));
+    assert_eq!(frame::frame_size([0, 0, 1, 0], 256).unwrap(), 256);
+}
+
+#[test]
+fn trailing_bytes_name_message_and_offset() {
+    let mut bytes = sample().to_bytes(1).unwrap().to_vec();
+    bytes.push(0);
+    let error = decode(&bytes, 1).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!("Sample v1: the message is followed by 1 bytes that belong to no field (byte {})", bytes.len() - 1)
+    );
+}
+
+#[test]
+fn row_47_varints_have_a_limit() {
+    assert_eq!(varint::read_u32(&[0xff; 6]), Err(VarintError::Overflow));
+    assert_eq!(varint::read_u64(&[0xff; 11]), Err(VarintError::Overflow));
+    assert_eq!(varint::read_u32(&[0x80]), Err(VarintError::Truncated));
+    assert_eq!(varint::read_u64(&[]), Err(VarintError::Truncated));
+    assert_eq!(varint::read_u32(&[0xff, 0xff, 0xff, 0xff, 0x1f]), Err(VarintError::Overflow));
+    assert_eq!(varint::read_u32(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((u32::MAX, 5)));
+}
+
+#[test]
+fn uuids_read_and_show_as_kafka_does() {
+    let id: Uuid = "AAAAAAAAAAAAAAAAAAAAAQ".parse().unwrap();
+    assert_eq!(id.0[15], 1);
+    assert_eq!(id.to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
+    assert!("short".parse::<Uuid>().is_err());
+}
+
+proptest! {
+    #[test]
+    fn varints_round_trip(value: u64) {
+        let mut out = Vec::new();
+        varint::write_u64(&mut out, value);
+        prop_assert_eq!(out.len(), varint::size_u64(value));
+        prop_assert_eq!(varint::read_u64(&out), Ok((value, out.len())));
+        prop_assert_eq!(varint::zigzag_encode_64(varint::zigzag_decode_64(value)), value);
+    }
+
+    #[test]
+    fn uuids_round_trip(bytes: [u8; 16]) {
+        let id = Uuid(bytes);
+        prop_assert_eq!(id.to_string().parse::<Uuid>().unwrap(), id);
+    }
+
+    #[test]
+    fn any_bytes_give_a_message_or_an_error(bytes: Vec<u8>, version in 0..=1i16) {
+        if let Ok(sample) = decode(&bytes, version) {
+            prop_assert_eq!(decode(&sample.to_bytes(version).unwrap(), version).unwrap(), sample);
+        }
+    }
+}
