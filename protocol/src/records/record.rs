@@ -1,0 +1,275 @@
+//! Records as borrowed views, and the walk over them.
+
+use super::{
+    batch::RecordBatch,
+    error::{BatchError, RecordFault},
+    header::TimestampType,
+    headers::Headers,
+    varint::{take_i32, take_i64},
+};
+
+/// One record, lent by its batch. Null and empty are kept apart everywhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// Offset in the partition.
+    pub offset: i64,
+    /// Time in ms, the producer's or the broker's by [`RecordBatch::timestamp_type`].
+    pub timestamp: i64,
+    /// The key, or null.
+    pub key: Option<&'a [u8]>,
+    /// The value, or null (a tombstone, in a compacted topic).
+    pub value: Option<&'a [u8]>,
+    headers: Headers<'a>,
+    /// The record without its length prefix; key, value and headers lie in it.
+    raw: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// The headers, parsed as they are asked for.
+    pub fn headers(&self) -> Headers<'a> {
+        self.headers
+    }
+
+    /// The encoded record that the views point into.
+    pub(super) fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+}
+
+/// A place between two records of a batch, to go on from later without holding a borrow. The default is the start. It means something only
+/// for the batch that it came from; with any other it leads to an error or to wrong records, never to a panic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RecordCursor {
+    /// Bytes of the decompressed body that lie before this place.
+    pub position: u32,
+    /// Records before this place.
+    pub index: u32,
+}
+
+/// Iterator over the records of a batch, without a heap allocation or an atomic a record.
+///
+/// The first error ends it: the records before are good, none after can be found. It is an error when bytes are left after the last record,
+/// or when offsets do not rise or leave the batch. What the checksum covers is trusted no more than the rest.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    rest: &'a [u8],
+    body_len: usize,
+    index: u32,
+    count: u32,
+    last_delta: i32,
+    max_delta: i32,
+    base_offset: i64,
+    base_timestamp: i64,
+    append_time: Option<i64>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Walking,
+    Compressed(super::Compression),
+    Ended,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(batch: &'a RecordBatch, cursor: RecordCursor) -> Self {
+        let body = batch.body();
+        Self {
+            rest: body.get(cursor.position as usize..).unwrap_or_default(),
+            body_len: body.len(),
+            index: cursor.index,
+            count: batch.count() as u32,
+            last_delta: -1,
+            max_delta: batch.last_offset_delta(),
+            base_offset: batch.base_offset(),
+            base_timestamp: batch.base_timestamp(),
+            append_time: match batch.timestamp_type() {
+                TimestampType::CreateTime => None,
+                TimestampType::LogAppendTime => Some(batch.max_timestamp()),
+            },
+            state: if batch.is_compressed() {
+                State::Compressed(batch.compression())
+            } else {
+                State::Walking
+            },
+        }
+    }
+
+    /// The place before the record that comes next.
+    pub fn cursor(&self) -> RecordCursor {
+        RecordCursor {
+            position: (self.body_len - self.rest.len()) as u32,
+            index: self.index,
+        }
+    }
+
+    /// Passes the records before `offset`.
+    pub(super) fn skip_to(&mut self, offset: i64) -> Result<(), BatchError> {
+        while self.state == State::Walking && self.index < self.count {
+            let mut rest = self.rest;
+            let delta = take_frame(&mut rest)
+                .and_then(take_offset_delta)
+                .map_err(|fault| self.fail(fault))?;
+            if self.base_offset + i64::from(delta) >= offset {
+                break;
+            }
+            self.rest = rest;
+            self.index += 1;
+        }
+        match self.state {
+            State::Compressed(codec) => Err(BatchError::Compressed {
+                base_offset: self.base_offset,
+                codec,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self) -> Result<Record<'a>, RecordFault> {
+        let raw = take_frame(&mut self.rest)?;
+        let fields = Fields::parse(raw)?;
+        let delta = fields.offset_delta;
+        if delta <= self.last_delta || delta > self.max_delta {
+            return Err(RecordFault::OffsetDelta(delta));
+        }
+        self.last_delta = delta;
+        Ok(Record {
+            offset: self.base_offset + i64::from(delta),
+            timestamp: match self.append_time {
+                None => self.base_timestamp.wrapping_add(fields.timestamp_delta),
+                Some(time) => time,
+            },
+            key: fields.key,
+            value: fields.value,
+            headers: fields.headers,
+            raw,
+        })
+    }
+
+    /// Ends the walk with an error about the record at hand.
+    #[cold]
+    fn fail(&mut self, fault: RecordFault) -> BatchError {
+        self.state = State::Ended;
+        BatchError::Record {
+            base_offset: self.base_offset,
+            index: self.index,
+            fault,
+        }
+    }
+
+    /// What comes after the last record, or instead of the first.
+    #[cold]
+    fn finish(&mut self) -> Option<BatchError> {
+        let Self { base_offset, .. } = *self;
+        let error = match self.state {
+            State::Compressed(codec) => Some(BatchError::Compressed { base_offset, codec }),
+            State::Walking if !self.rest.is_empty() => Some(BatchError::Trailing {
+                base_offset,
+                bytes: self.rest.len(),
+            }),
+            _ => None,
+        };
+        self.state = State::Ended;
+        error
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, BatchError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state != State::Walking || self.index >= self.count {
+            return self.finish().map(Err);
+        }
+        match self.take() {
+            Ok(record) => {
+                self.index += 1;
+                Some(Ok(record))
+            }
+            Err(fault) => Some(Err(self.fail(fault))),
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Records<'_> {}
+
+/// The fields of one record, and how many bytes follow key and value.
+pub(super) struct Fields<'a> {
+    timestamp_delta: i64,
+    offset_delta: i32,
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) after_key: usize,
+    pub(super) value: Option<&'a [u8]>,
+    pub(super) after_value: usize,
+    pub(super) headers: Headers<'a>,
+}
+
+impl<'a> Fields<'a> {
+    /// Of a record without its length prefix.
+    #[inline(always)]
+    pub(super) fn parse(raw: &'a [u8]) -> Result<Self, RecordFault> {
+        let mut rest = raw;
+        let (timestamp_delta, offset_delta) = take_deltas(&mut rest)?;
+        let key = take_nullable(&mut rest)?;
+        let after_key = rest.len();
+        let value = take_nullable(&mut rest)?;
+        let after_value = rest.len();
+        let header_count = take_i32(&mut rest)?;
+        let headers = Headers::new(rest, header_count)?;
+        Ok(Self {
+            timestamp_delta,
+            offset_delta,
+            key,
+            after_key,
+            value,
+            after_value,
+            headers,
+        })
+    }
+}
+
+/// The bytes of one record, without the length that says how many they are.
+#[inline(always)]
+fn take_frame<'a>(input: &mut &'a [u8]) -> Result<&'a [u8], RecordFault> {
+    let length = take_i32(input)?;
+    if length < 0 {
+        return Err(RecordFault::Length(length));
+    }
+    let (frame, rest) = input
+        .split_at_checked(length as usize)
+        .ok_or(RecordFault::Truncated)?;
+    *input = rest;
+    Ok(frame)
+}
+
+/// Attributes (unused in this format, so passed over), timestamp delta, offset delta.
+#[inline(always)]
+fn take_deltas(fields: &mut &[u8]) -> Result<(i64, i32), RecordFault> {
+    let (_attributes, rest) = fields.split_first().ok_or(RecordFault::Truncated)?;
+    *fields = rest;
+    Ok((take_i64(fields)?, take_i32(fields)?))
+}
+
+fn take_offset_delta(mut fields: &[u8]) -> Result<i32, RecordFault> {
+    take_deltas(&mut fields).map(|(_, offset_delta)| offset_delta)
+}
+
+/// A length and as many bytes; -1 is null.
+#[inline(always)]
+pub(super) fn take_nullable<'a>(input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, RecordFault> {
+    let length = take_i32(input)?;
+    if length < 0 {
+        return if length == -1 {
+            Ok(None)
+        } else {
+            Err(RecordFault::Length(length))
+        };
+    }
+    let (bytes, rest) = input
+        .split_at_checked(length as usize)
+        .ok_or(RecordFault::Truncated)?;
+    *input = rest;
+    Ok(Some(bytes))
+}
