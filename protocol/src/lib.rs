@@ -3,7 +3,5 @@
 //! Nothing here touches a socket, a clock, a thread or a lock: bytes and instants come in, bytes and decisions go
 //! out. That makes every rule testable in virtual time and the codec usable by clients and brokers alike.
 
-//! Kafka wire codec, record batches and share-group state machines, with no I/O.
-
 pub mod records;
 pub mod wire;
