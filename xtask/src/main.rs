@@ -1,12 +1,9 @@
-//! Development tasks. `cargo xtask help` lists them.
-
-mod kafka;
-mod vectors;
-mod workspace;
+//! `cargo xtask`.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use xtask::{interrupt, kafka, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -18,12 +15,17 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    Kafka(kafka::command::Arguments),
     Vectors(vectors::Arguments),
 }
 
 fn main() -> ExitCode {
     match run(Arguments::parse().task) {
         Ok(code) => code,
+        Err(error) if interrupt::requested() => {
+            eprintln!("{error:#}");
+            ExitCode::from(130)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -32,7 +34,9 @@ fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> anyhow::Result<ExitCode> {
+    interrupt::listen()?;
     match task {
-        Task::Vectors(arguments) => vectors::run(arguments).map(|()| ExitCode::SUCCESS),
+        Task::Kafka(arguments) => kafka::command::run(&arguments),
+        Task::Vectors(arguments) => vectors::run(&arguments).map(|()| ExitCode::SUCCESS),
     }
 }

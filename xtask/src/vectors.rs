@@ -3,14 +3,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::kafka::{DEFAULT_VERSION, Libs};
+use crate::process::Process;
 use crate::workspace;
 
 /// The APIs whose vectors are checked in as testdata/vectors/core.jsonl.
-pub(crate) const CORE: [&str; 18] = [
+pub const CORE: [&str; 18] = [
     "ApiVersions",
     "Metadata",
     "FindCoordinator",
@@ -31,12 +33,15 @@ pub(crate) const CORE: [&str; 18] = [
     "ResponseHeader",
 ];
 
+/// 200 messages of every API and version of 4.4.0 take 6 s.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
 /// Write random messages as Kafka's own classes encode them, one JSON line a message.
 ///
 /// testdata/vectors/core.jsonl is the output of
 /// `cargo xtask vectors --count 3 --out testdata/vectors/core.jsonl`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// APIs by name, separated by commas; `core`: those that are checked in; `all`: all that Kafka has.
     #[arg(long, default_value = "core", value_delimiter = ',')]
     api: Vec<String>,
@@ -57,12 +62,16 @@ pub(crate) struct Arguments {
     list: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<()> {
+/// Runs it.
+///
+/// # Errors
+/// When Kafka cannot be fetched, an API is not known, or the output cannot be written.
+pub fn run(arguments: &Arguments) -> Result<()> {
     let libs = Libs::fetch(&arguments.kafka)?;
     if arguments.list {
         return java(&libs, &["--list".to_owned()], Stdio::inherit());
     }
-    let vectors = Vectors { apis: arguments.api, count: arguments.count, seed: arguments.seed };
+    let vectors = Vectors { apis: arguments.api.clone(), count: arguments.count, seed: arguments.seed };
     match &arguments.out {
         Some(file) => vectors.write_to(&libs, file),
         None => java(&libs, &vectors.arguments(), Stdio::inherit()),
@@ -70,15 +79,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 }
 
 /// What to draw.
-pub(crate) struct Vectors {
-    pub(crate) apis: Vec<String>,
-    pub(crate) count: u32,
-    pub(crate) seed: i64,
+#[derive(Clone, Debug)]
+pub struct Vectors {
+    /// APIs by name, or `core`, or `all`.
+    pub apis: Vec<String>,
+    /// Messages for each API, kind and version.
+    pub count: u32,
+    /// Same seed, same messages.
+    pub seed: i64,
 }
 
 impl Vectors {
     /// Writes the vectors to a file, which appears only when all are written.
-    pub(crate) fn write_to(&self, libs: &Libs, file: &Path) -> Result<()> {
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn write_to(&self, libs: &Libs, file: &Path) -> Result<()> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let partial = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
@@ -100,13 +116,8 @@ impl Vectors {
 }
 
 fn java(libs: &Libs, arguments: &[String], output: Stdio) -> Result<()> {
-    let status = libs
-        .java(&["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
-        .arg(workspace::root().join("testdata/gen/Vectors.java"))
-        .args(arguments)
-        .stdout(output)
-        .status()
-        .context("cannot run `java`: Java 17 is needed")?;
-    ensure!(status.success(), "Vectors.java failed ({status})");
+    let mut java = libs.admin_java();
+    java.arg(workspace::root().join("testdata/gen/Vectors.java")).args(arguments).stdout(output);
+    Process::start("Vectors.java", &mut java)?.success(TIME_LIMIT)?;
     Ok(())
 }

@@ -9,18 +9,21 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace;
 
 /// The Kafka that the product is checked against unless another is asked for.
-pub(crate) const DEFAULT_VERSION: &str = "4.4.0";
+pub const DEFAULT_VERSION: &str = "4.4.0";
 
 /// A folder of jars that holds the broker, the tools, Connect and a log binding.
-#[derive(Clone)]
-pub(crate) struct Libs {
+#[derive(Clone, Debug)]
+pub struct Libs {
     folder: PathBuf,
 }
 
 impl Libs {
     /// The jars of a Kafka version, downloaded if the cache lacks them. Several processes may ask at once: one
     /// downloads, the others wait for it. A download that fails leaves nothing behind that looks complete.
-    pub(crate) fn fetch(version: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When Maven is missing or fails, with what it said.
+    pub fn fetch(version: &str) -> Result<Self> {
         ensure!(
             !version.is_empty() && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)),
             "`{version}` is no Kafka version"
@@ -43,12 +46,22 @@ impl Libs {
         Ok(Self { folder })
     }
 
+    /// The folder of the jars.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// A `java` command with the jars on its class path. `options` are the JVM's; the class or source file and
     /// its arguments are the caller's to add.
-    pub(crate) fn java(&self, options: &[&str]) -> Command {
+    pub fn java(&self, options: &[&str]) -> Command {
         let mut java = Command::new("java");
         java.args(options).arg("-cp").arg(self.folder.join("*"));
         java
+    }
+
+    /// A `java` command for a short-lived tool: quick to start, small, with warnings on standard error only.
+    pub fn admin_java(&self) -> Command {
+        self.java(&["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
     }
 }
 

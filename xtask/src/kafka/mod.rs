@@ -1,5 +1,13 @@
 //! Apache Kafka itself, for vectors, tests and comparisons.
 
+mod broker;
+mod cluster;
+pub mod command;
 mod libs;
+mod settings;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use libs::{DEFAULT_VERSION, Libs};
+pub use cluster::Cluster;
+pub use libs::{DEFAULT_VERSION, Libs};
+pub use settings::Options;

@@ -1,0 +1,177 @@
+//! One broker or three that end with the guard.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+
+use super::broker::Broker;
+use super::libs::Libs;
+use super::settings::{Node, Options, properties};
+use crate::random;
+
+/// A running Kafka on free loopback ports. Dropping it stops the brokers and removes their data, unless a folder was
+/// named to keep it in.
+#[derive(Debug)]
+pub struct Cluster {
+    libs: Libs,
+    heap: String,
+    // Brokers end before their folder goes: fields are dropped in this order.
+    brokers: Vec<Broker>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Cluster {
+    /// Fetches the version if need be, formats, starts, and waits until all brokers serve.
+    ///
+    /// # Errors
+    /// With the broker's last log lines when it does not start.
+    pub fn start(options: &Options) -> Result<Self> {
+        ensure!(matches!(options.brokers, 1 | 3), "one broker or three, not {}", options.brokers);
+        let libs = Libs::fetch(&options.version)?;
+        let (folder, temporary) = match &options.keep_dir {
+            Some(keep) => (empty_folder(keep)?, None),
+            None => {
+                let temporary = tempfile::Builder::new().prefix("ackflow-kafka-").tempdir()?;
+                (temporary.path().to_owned(), Some(temporary))
+            }
+        };
+        let nodes = nodes(options.brokers, &folder)?;
+        let brokers = format(&libs, options, &nodes)?;
+        let mut cluster = Self { libs, heap: options.heap.clone(), brokers, _folder: temporary };
+        for broker in &mut cluster.brokers {
+            broker.start(&cluster.libs, &cluster.heap)?;
+        }
+        for broker in &mut cluster.brokers {
+            broker.wait()?;
+        }
+        Ok(cluster)
+    }
+
+    /// The brokers' addresses, for bootstrap.servers.
+    pub fn bootstrap(&self) -> String {
+        let addresses: Vec<String> = self.brokers.iter().map(|b| format!("127.0.0.1:{}", b.node().port)).collect();
+        addresses.join(",")
+    }
+
+    /// The jars it runs from.
+    pub fn libs(&self) -> &Libs {
+        &self.libs
+    }
+
+    /// The data folders, one a broker.
+    pub fn data_folders(&self) -> Vec<PathBuf> {
+        self.brokers.iter().map(|b| b.node().folder.join("data")).collect()
+    }
+
+    /// The process ids of the brokers that run.
+    pub fn process_ids(&self) -> Vec<u32> {
+        self.brokers.iter().filter_map(Broker::id).collect()
+    }
+
+    /// A command that runs one of Kafka's tools, such as `org.apache.kafka.tools.TopicCommand`, with
+    /// `--bootstrap-server` and the arguments given.
+    pub fn tool(&self, class: &str, arguments: &[&str]) -> Command {
+        let mut tool = self.libs.admin_java();
+        tool.arg(class).arg("--bootstrap-server").arg(self.bootstrap()).args(arguments);
+        tool
+    }
+
+    /// Kills a broker (SIGKILL) by its node id, which counts from 1.
+    ///
+    /// # Errors
+    /// When there is no such broker or it does not run.
+    pub fn kill(&mut self, node: u16) -> Result<()> {
+        let broker = self.broker(node)?;
+        broker.process()?.kill()?;
+        broker.forget();
+        Ok(())
+    }
+
+    /// Starts a broker again, on its ports and its data; stops it first if it runs. Returns when it serves.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn restart(&mut self, node: u16) -> Result<()> {
+        let (libs, heap) = (self.libs.clone(), self.heap.clone());
+        let broker = self.broker(node)?;
+        broker.forget();
+        broker.start(&libs, &heap)?;
+        broker.wait()
+    }
+
+    /// Fails with the log's end when a broker has ended by itself.
+    ///
+    /// # Errors
+    /// Only that one.
+    pub fn check(&mut self) -> Result<()> {
+        for broker in &mut self.brokers {
+            if let Some(exit) = broker.process()?.poll()? {
+                anyhow::bail!("broker {} ended ({}):\n{}", broker.node().id, exit.status, broker.log_tail());
+            }
+        }
+        Ok(())
+    }
+
+    fn broker(&mut self, node: u16) -> Result<&mut Broker> {
+        self.brokers.iter_mut().find(|b| b.node().id == node).with_context(|| format!("there is no broker {node}"))
+    }
+}
+
+impl Drop for Cluster {
+    /// All at once: the last broker of three cannot leave in good order when the other two are gone already.
+    fn drop(&mut self) {
+        for broker in &mut self.brokers {
+            broker.ask_to_end();
+        }
+    }
+}
+
+fn empty_folder(folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    ensure!(fs::read_dir(folder)?.next().is_none(), "{} is not empty", folder.display());
+    Ok(folder.canonicalize()?)
+}
+
+fn nodes(count: u16, folder: &Path) -> Result<Vec<Node>> {
+    let mut ports = free_ports(2 * usize::from(count))?.into_iter();
+    let mut port = || ports.next().expect("two ports a node were picked");
+    Ok((1..=count)
+        .map(|id| Node { id, port: port(), controller_port: port(), folder: folder.join(format!("broker-{id}")) })
+        .collect())
+}
+
+/// Ports below the kernel's ephemeral range (32768 and up), so that no outgoing connection takes one while its broker
+/// is down between kill and restart.
+fn free_ports(count: usize) -> Result<Vec<u16>> {
+    let mut held: Vec<(u16, TcpListener)> = Vec::new();
+    for _ in 0..1000 {
+        let port = 20_000 + u16::try_from(random::u64() % 12_000)?;
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            held.push((port, listener));
+        }
+        if held.len() == count {
+            return Ok(held.into_iter().map(|(port, _)| port).collect());
+        }
+    }
+    anyhow::bail!("no free ports between 20000 and 32000 on 127.0.0.1")
+}
+
+/// Formats all brokers at once: a JVM's start is most of it.
+fn format(libs: &Libs, options: &Options, nodes: &[Node]) -> Result<Vec<Broker>> {
+    let cluster_id = random::uuid();
+    thread::scope(|scope| {
+        let formats: Vec<_> = nodes
+            .iter()
+            .map(|node| {
+                let properties = properties(options, node, nodes);
+                let cluster_id = &cluster_id;
+                scope.spawn(move || Broker::format(libs, node, &properties, cluster_id, options.share_version))
+            })
+            .collect();
+        formats.into_iter().map(|format| format.join().expect("formatting does not panic")).collect()
+    })
+}

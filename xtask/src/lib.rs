@@ -1,0 +1,9 @@
+//! Development tasks of the workspace: `cargo xtask help` lists them. A library, so that a test can start a Kafka of
+//! its own ([`kafka::Cluster`]).
+
+pub mod interrupt;
+pub mod kafka;
+pub mod process;
+pub mod random;
+pub mod vectors;
+pub mod workspace;
