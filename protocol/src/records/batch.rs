@@ -6,8 +6,8 @@ use super::{
     compression::{Compression, DecompressError},
     error::BatchError,
     header::{
-        ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CODEC_MASK, CONTROL, DELETE_HORIZON,
-        LOG_APPEND_TIME, LOG_OVERHEAD, MAGIC_AT, TRANSACTIONAL, TimestampType,
+        ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CODEC_MASK, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, LOG_OVERHEAD,
+        MAGIC_AT, TRANSACTIONAL, TimestampType,
     },
     owned::OwnedRecord,
     record::{Record, RecordCursor, Records},
@@ -19,11 +19,11 @@ pub const DEFAULT_DECOMPRESSION_LIMIT: usize = 128 << 20;
 
 /// One batch: the header parsed, the body untouched. A clone shares the bytes.
 ///
-/// The batch is a slice of the response that it came in and keeps the whole response in memory while it lives. Read it in the order
-/// [`verify_crc`](Self::verify_crc), [`decompress`](Self::decompress), [`records`](Self::records).
+/// The batch is a slice of the response that it came in and keeps the whole response in memory while it lives. Read it
+/// in the order [`verify_crc`](Self::verify_crc), [`decompress`](Self::decompress), [`records`](Self::records).
 ///
-/// The offsets that a batch covers are [`base_offset`](Self::base_offset) to [`last_offset`](Self::last_offset). After compaction some of
-/// them have no record, at either end or in between, or none has.
+/// The offsets that a batch covers are [`base_offset`](Self::base_offset) to [`last_offset`](Self::last_offset). After
+/// compaction some of them have no record, at either end or in between, or none has.
 #[derive(Debug, Clone)]
 pub struct RecordBatch {
     header: BatchHeader,
@@ -40,41 +40,19 @@ impl RecordBatch {
             Ok((_, header)) if header.magic == 2 => header,
             _ => return Err(foreign(&frame)),
         };
-        let BatchHeader {
-            base_offset,
-            last_offset_delta,
-            count,
-            ..
-        } = header;
+        let BatchHeader { base_offset, last_offset_delta, count, .. } = header;
         let last_offset = base_offset.checked_add(last_offset_delta.into());
-        let Some(last_offset) = last_offset.filter(|&last| last >= base_offset && base_offset >= 0)
-        else {
-            return Err(BatchError::OffsetRange {
-                base_offset,
-                last_offset_delta,
-            });
+        let Some(last_offset) = last_offset.filter(|&last| last >= base_offset && base_offset >= 0) else {
+            return Err(BatchError::OffsetRange { base_offset, last_offset_delta });
         };
         if count < 0 {
-            return Err(BatchError::Count {
-                base_offset,
-                last_offset,
-                count,
-            });
+            return Err(BatchError::Count { base_offset, last_offset, count });
         }
         let id = (header.attributes & CODEC_MASK) as u8;
         let Some(compression) = Compression::from_id(id) else {
-            return Err(BatchError::Codec {
-                base_offset,
-                last_offset,
-                id,
-            });
+            return Err(BatchError::Codec { base_offset, last_offset, id });
         };
-        Ok(Self {
-            header,
-            compression,
-            bytes: frame,
-            decompressed: false,
-        })
+        Ok(Self { header, compression, bytes: frame, decompressed: false })
     }
 
     /// First offset that the batch covers.
@@ -121,7 +99,8 @@ impl RecordBatch {
         }
     }
 
-    /// Whether the records are written by the broker for itself (transaction markers) and never given to an application.
+    /// Whether the records are written by the broker for itself (transaction markers) and never given to an
+    /// application.
     pub fn is_control(&self) -> bool {
         self.header.attributes & CONTROL != 0
     }
@@ -131,8 +110,8 @@ impl RecordBatch {
         self.header.attributes & TRANSACTIONAL != 0
     }
 
-    /// Whether [`base_timestamp`](Self::base_timestamp) is the time when tombstones may go, which compaction stores there. Record
-    /// timestamps are deltas to it all the same.
+    /// Whether [`base_timestamp`](Self::base_timestamp) is the time when tombstones may go, which compaction stores
+    /// there. Record timestamps are deltas to it all the same.
     pub fn has_delete_horizon(&self) -> bool {
         self.header.attributes & DELETE_HORIZON != 0
     }
@@ -142,7 +121,8 @@ impl RecordBatch {
         self.header.base_timestamp
     }
 
-    /// Largest timestamp of the records in ms; under [`TimestampType::LogAppendTime`] the timestamp of each. -1 when compaction left none.
+    /// Largest timestamp of the records in ms; under [`TimestampType::LogAppendTime`] the timestamp of each. -1 when
+    /// compaction left none.
     pub fn max_timestamp(&self) -> i64 {
         self.header.max_timestamp
     }
@@ -172,40 +152,34 @@ impl RecordBatch {
         LOG_OVERHEAD + self.header.length as usize
     }
 
-    /// Whether every offset of the batch has a record for the application, by the header's word: then no walk is needed to find gaps.
+    /// Whether every offset of the batch has a record for the application, by the header's word: then no walk is needed
+    /// to find gaps.
     pub fn is_dense(&self) -> bool {
-        !self.is_control()
-            && i64::from(self.header.count) == i64::from(self.header.last_offset_delta) + 1
+        !self.is_control() && i64::from(self.header.count) == i64::from(self.header.last_offset_delta) + 1
     }
 
-    /// Compares the checksum with the bytes. Do it before [`decompress`](Self::decompress), which lets go of the bytes that are covered.
+    /// Compares the checksum with the bytes. Do it before [`decompress`](Self::decompress), which lets go of the bytes
+    /// that are covered.
     ///
     /// # Errors
     /// [`BatchError::Crc`] when the batch is corrupt, [`BatchError::CrcGone`] when it was decompressed before.
     pub fn verify_crc(&self) -> Result<(), BatchError> {
-        let BatchHeader {
-            base_offset,
-            crc: stored,
-            ..
-        } = self.header;
+        let BatchHeader { base_offset, crc: stored, .. } = self.header;
         if self.decompressed {
             return Err(BatchError::CrcGone { base_offset });
         }
         let computed = crc32c::crc32c(&self.bytes[ATTRIBUTES_AT..]);
         if computed != stored {
-            return Err(BatchError::Crc {
-                base_offset,
-                stored,
-                computed,
-            });
+            return Err(BatchError::Crc { base_offset, stored, computed });
         }
         Ok(())
     }
 
     /// The same batch with records that can be read. An uncompressed batch is given back as it is, without a copy.
     ///
-    /// At most `limit` bytes come out ([`DEFAULT_DECOMPRESSION_LIMIT`] is a good value), whatever sizes the compressed data claims; what is
-    /// allocated grows with what was really inflated. zstd holds its window on top, which is never larger than what was inflated.
+    /// At most `limit` bytes come out ([`DEFAULT_DECOMPRESSION_LIMIT`] is a good value), whatever sizes the compressed
+    /// data claims; what is allocated grows with what was really inflated. zstd holds its window on top, which is never
+    /// larger than what was inflated.
     ///
     /// # Errors
     /// [`BatchError::Decompress`] and [`BatchError::DecompressedTooLarge`].
@@ -220,24 +194,12 @@ impl RecordBatch {
         } else {
             // Positions in a batch are 32 bits wide.
             let limit = limit.min(u32::MAX as usize);
-            self.compression
-                .decompress(self.body(), limit)
-                .map_err(|error| match error {
-                    DecompressError::TooLarge { limit } => {
-                        BatchError::DecompressedTooLarge { base_offset, limit }
-                    }
-                    DecompressError::Corrupt { codec, reason } => BatchError::Decompress {
-                        base_offset,
-                        codec,
-                        reason,
-                    },
-                })?
+            self.compression.decompress(self.body(), limit).map_err(|error| match error {
+                DecompressError::TooLarge { limit } => BatchError::DecompressedTooLarge { base_offset, limit },
+                DecompressError::Corrupt { codec, reason } => BatchError::Decompress { base_offset, codec, reason },
+            })?
         };
-        Ok(Self {
-            bytes: Bytes::from(records),
-            decompressed: true,
-            ..self
-        })
+        Ok(Self { bytes: Bytes::from(records), decompressed: true, ..self })
     }
 
     /// Walks the records. Of a batch that is still compressed it gives one error and no record.
@@ -250,8 +212,8 @@ impl RecordBatch {
         Records::new(self, cursor)
     }
 
-    /// Goes on from `cursor` to the first record whose offset is `offset` or higher, or to the end. Records on the way are passed by their
-    /// length; neither key nor value is looked at.
+    /// Goes on from `cursor` to the first record whose offset is `offset` or higher, or to the end. Records on the way
+    /// are passed by their length; neither key nor value is looked at.
     ///
     /// # Errors
     /// As [`Records`], for what was passed.
@@ -268,27 +230,15 @@ impl RecordBatch {
 
     /// The encoded records, compressed unless this batch is not or no longer.
     pub(super) fn body(&self) -> &[u8] {
-        if self.decompressed {
-            &self.bytes
-        } else {
-            &self.bytes[BATCH_OVERHEAD..]
-        }
+        if self.decompressed { &self.bytes } else { &self.bytes[BATCH_OVERHEAD..] }
     }
 }
 
 /// The error for a batch that is not magic 2, or is shorter than its magic allows.
 fn foreign(frame: &[u8]) -> BatchError {
-    let base_offset = frame
-        .first_chunk()
-        .map_or(-1, |bytes| i64::from_be_bytes(*bytes));
+    let base_offset = frame.first_chunk().map_or(-1, |bytes| i64::from_be_bytes(*bytes));
     match frame.get(MAGIC_AT) {
-        Some(&magic) if magic != 2 => BatchError::Magic {
-            base_offset,
-            magic: magic as i8,
-        },
-        _ => BatchError::Length {
-            base_offset,
-            length: (frame.len() - LOG_OVERHEAD.min(frame.len())) as i32,
-        },
+        Some(&magic) if magic != 2 => BatchError::Magic { base_offset, magic: magic as i8 },
+        _ => BatchError::Length { base_offset, length: (frame.len() - LOG_OVERHEAD.min(frame.len())) as i32 },
     }
 }

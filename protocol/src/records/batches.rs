@@ -13,9 +13,9 @@ const SHORTEST_LENGTH: i32 = 14;
 
 /// Iterator over the batches of one `records` field.
 ///
-/// A broker cuts the field at a byte limit, so the last batch may be partial: there the iteration ends without an error, and
-/// [`remaining`](Self::remaining) tells how many bytes of it are there. A batch that cannot be read gives an error, and the iteration goes
-/// on with the next one, unless the length field itself makes no sense.
+/// A broker cuts the field at a byte limit, so the last batch may be partial: there the iteration ends without an
+/// error, and [`remaining`](Self::remaining) tells how many bytes of it are there. A batch that cannot be read gives an
+/// error, and the iteration goes on with the next one, unless the length field itself makes no sense.
 #[derive(Debug, Clone)]
 pub struct Batches {
     rest: Bytes,
@@ -25,13 +25,11 @@ pub struct Batches {
 impl Batches {
     /// Walks over the bytes of a `records` field. They are sliced, never copied.
     pub fn new(records: Bytes) -> Self {
-        Self {
-            rest: records,
-            ended: false,
-        }
+        Self { rest: records, ended: false }
     }
 
-    /// Bytes that were not given out. After the end: those of a partial batch, or of everything from a bad length field on.
+    /// Bytes that were not given out. After the end: those of a partial batch, or of everything from a bad length field
+    /// on.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
@@ -71,10 +69,7 @@ fn split_frame(rest: &mut Bytes) -> Result<Option<Bytes>, BatchError> {
     };
     let length = i32::from_be_bytes(*length);
     if length < SHORTEST_LENGTH {
-        return Err(BatchError::Length {
-            base_offset: i64::from_be_bytes(*offset),
-            length,
-        });
+        return Err(BatchError::Length { base_offset: i64::from_be_bytes(*offset), length });
     }
     let size = LOG_OVERHEAD + length as usize;
     debug_assert!(size > MAGIC_AT);

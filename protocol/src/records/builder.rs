@@ -7,7 +7,7 @@ use super::{
     header::{BATCH_OVERHEAD, BatchHeader, LOG_OVERHEAD, TRANSACTIONAL},
     headers::Header,
     rewrite::set_crc,
-    varint::{put_i32, put_i64, size_i32, size_i64},
+    varint,
 };
 
 /// What a batch is made with. The default is that of a plain producer: uncompressed, 16 KiB, no producer id.
@@ -15,8 +15,8 @@ use super::{
 pub struct BatchOptions {
     /// Codec of the records.
     pub compression: Compression,
-    /// Size in bytes, before compression, above which [`BatchBuilder::try_append`] says that the batch is full. The first record always
-    /// fits.
+    /// Size in bytes, before compression, above which [`BatchBuilder::try_append`] says that the batch is full. The
+    /// first record always fits.
     pub max_size: usize,
     /// Whether the batch is part of a transaction.
     pub transactional: bool,
@@ -78,17 +78,11 @@ const MAX_BATCH: usize = i32::MAX as usize;
 impl BatchBuilder {
     /// An empty batch.
     pub fn new(options: BatchOptions) -> Self {
-        Self {
-            options,
-            buffer: vec![0; BATCH_OVERHEAD],
-            count: 0,
-            base_timestamp: -1,
-            max_timestamp: -1,
-        }
+        Self { options, buffer: vec![0; BATCH_OVERHEAD], count: 0, base_timestamp: -1, max_timestamp: -1 }
     }
 
-    /// Appends a record with `timestamp` in ms and says its place in the batch, from 0; `None`, and nothing is appended, when the batch is
-    /// full.
+    /// Appends a record with `timestamp` in ms and says its place in the batch, from 0; `None`, and nothing is
+    /// appended, when the batch is full.
     ///
     /// # Errors
     /// [`BuildError::RecordTooLarge`] when no batch could hold the record.
@@ -104,25 +98,18 @@ impl BatchBuilder {
         H::IntoIter: Clone,
     {
         let headers = headers.into_iter();
-        let base_timestamp = if self.count == 0 {
-            timestamp
-        } else {
-            self.base_timestamp
-        };
+        let base_timestamp = if self.count == 0 { timestamp } else { self.base_timestamp };
         let timestamp_delta = timestamp.wrapping_sub(base_timestamp);
         let header_count = headers.clone().count();
 
         let size = 1
-            + size_i64(timestamp_delta)
-            + size_i32(self.count)
+            + varint::size(timestamp_delta)
+            + varint::size(self.count.into())
             + size_nullable(key)
             + size_nullable(value)
-            + size_i64(header_count as i64)
-            + headers
-                .clone()
-                .map(|h| size_nullable(Some(h.key)) + size_nullable(h.value))
-                .sum::<usize>();
-        let framed = size.saturating_add(size_i64(size as i64));
+            + varint::size(header_count as i64)
+            + headers.clone().map(|h| size_nullable(Some(h.key)) + size_nullable(h.value)).sum::<usize>();
+        let framed = size.saturating_add(varint::size(size as i64));
         if framed > MAX_BATCH - BATCH_OVERHEAD {
             return Err(BuildError::RecordTooLarge { size });
         }
@@ -133,13 +120,13 @@ impl BatchBuilder {
 
         self.buffer.reserve(framed);
         let out = &mut self.buffer;
-        put_i32(out, size as i32);
+        varint::put(out, size as i64);
         out.push(0);
-        put_i64(out, timestamp_delta);
-        put_i32(out, self.count);
+        varint::put(out, timestamp_delta);
+        varint::put(out, self.count.into());
         put_nullable(out, key);
         put_nullable(out, value);
-        put_i32(out, header_count as i32);
+        varint::put(out, header_count as i64);
         for header in headers {
             put_nullable(out, Some(header.key));
             put_nullable(out, header.value);
@@ -148,11 +135,7 @@ impl BatchBuilder {
 
         let place = self.count;
         self.base_timestamp = base_timestamp;
-        self.max_timestamp = if place == 0 {
-            timestamp
-        } else {
-            self.max_timestamp.max(timestamp)
-        };
+        self.max_timestamp = if place == 0 { timestamp } else { self.max_timestamp.max(timestamp) };
         self.count += 1;
         Ok(Some(place))
     }
@@ -172,13 +155,9 @@ impl BatchBuilder {
         self.buffer.len()
     }
 
-    /// Sets what an idempotent producer knows only when the batch is sent: its id and epoch, and the sequence number of the first record.
-    pub fn set_producer_state(
-        &mut self,
-        producer_id: i64,
-        producer_epoch: i16,
-        base_sequence: i32,
-    ) {
+    /// Sets what an idempotent producer knows only when the batch is sent: its id and epoch, and the sequence number of
+    /// the first record.
+    pub fn set_producer_state(&mut self, producer_id: i64, producer_epoch: i16, base_sequence: i32) {
         self.options.producer_id = producer_id;
         self.options.producer_epoch = producer_epoch;
         self.options.base_sequence = base_sequence;
@@ -212,12 +191,7 @@ impl BatchBuilder {
             partition_leader_epoch: -1,
             magic: 2,
             crc: 0,
-            attributes: i16::from(options.compression.id())
-                | if options.transactional {
-                    TRANSACTIONAL
-                } else {
-                    0
-                },
+            attributes: i16::from(options.compression.id()) | if options.transactional { TRANSACTIONAL } else { 0 },
             last_offset_delta: self.count - 1,
             base_timestamp: self.base_timestamp,
             max_timestamp: self.max_timestamp,
@@ -226,9 +200,7 @@ impl BatchBuilder {
             base_sequence: options.base_sequence,
             count: self.count,
         };
-        let (room, _) = batch
-            .split_first_chunk_mut()
-            .expect("room for the header was made first");
+        let (room, _) = batch.split_first_chunk_mut().expect("room for the header was made first");
         header.write(room);
         set_crc(&mut batch);
         Ok(Bytes::from(batch))
@@ -236,14 +208,14 @@ impl BatchBuilder {
 }
 
 fn size_nullable(bytes: Option<&[u8]>) -> usize {
-    bytes.map_or(1, |bytes| size_i64(bytes.len() as i64) + bytes.len())
+    bytes.map_or(1, |bytes| varint::size(bytes.len() as i64) + bytes.len())
 }
 
 fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     match bytes {
-        None => put_i32(out, -1),
+        None => varint::put(out, -1),
         Some(bytes) => {
-            put_i32(out, bytes.len() as i32);
+            varint::put(out, bytes.len() as i64);
             out.extend_from_slice(bytes);
         }
     }

@@ -33,20 +33,13 @@ impl ControlRecord {
     /// # Errors
     /// When key or value is missing, shorter than its version demands, or of a negative version.
     pub fn parse(record: &Record<'_>) -> Result<Self, MalformedControlRecord> {
-        let malformed = MalformedControlRecord {
-            offset: record.offset,
-        };
+        let malformed = MalformedControlRecord { offset: record.offset };
         let (_, kind) = key(record.key.unwrap_or_default()).map_err(|_| malformed)?;
         if kind != ABORT && kind != COMMIT {
             return Ok(Self::Other { kind });
         }
-        let (_, coordinator_epoch) =
-            marker(record.value.unwrap_or_default()).map_err(|_| malformed)?;
-        Ok(if kind == ABORT {
-            Self::Abort { coordinator_epoch }
-        } else {
-            Self::Commit { coordinator_epoch }
-        })
+        let (_, coordinator_epoch) = marker(record.value.unwrap_or_default()).map_err(|_| malformed)?;
+        Ok(if kind == ABORT { Self::Abort { coordinator_epoch } } else { Self::Commit { coordinator_epoch } })
     }
 }
 

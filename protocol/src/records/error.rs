@@ -5,7 +5,8 @@ use super::compression::Compression;
 /// Why a batch, or a record in it, cannot be read. Bytes that come from a broker never do worse than this.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// The length field is too small for any batch, so where the next one starts is unknown: the walk over the field ends here.
+    /// The length field is too small for any batch, so where the next one starts is unknown: the walk over the field
+    /// ends here.
     #[error("batch at offset {base_offset} says it is {length} bytes long, less than any batch is")]
     Length {
         /// First offset of the batch, as it says itself.
@@ -14,8 +15,9 @@ pub enum BatchError {
         length: i32,
     },
 
-    /// A batch of another format. Magic 0 and 1 were written by brokers and clients before Kafka 0.11. There `base_offset` is the offset
-    /// of one message, or of the last one in a compressed set, so the offsets that the batch covers are not known.
+    /// A batch of another format. Magic 0 and 1 were written by brokers and clients before Kafka 0.11. There
+    /// `base_offset` is the offset of one message, or of the last one in a compressed set, so the offsets that the
+    /// batch covers are not known.
     #[error("batch at offset {base_offset} has magic {magic}; only magic 2 is supported")]
     Magic {
         /// The offset field, in the same place in every format.
@@ -56,9 +58,7 @@ pub enum BatchError {
     },
 
     /// The checksum does not match: the batch was damaged on disk or on its way.
-    #[error(
-        "batch at offset {base_offset} is corrupt: stored crc {stored:#010x}, computed {computed:#010x}"
-    )]
+    #[error("batch at offset {base_offset} is corrupt: stored crc {stored:#010x}, computed {computed:#010x}")]
     Crc {
         /// First offset of the batch.
         base_offset: i64,
@@ -69,9 +69,7 @@ pub enum BatchError {
     },
 
     /// The checksum was asked for after decompression, when the bytes that it covers are gone. A mistake of the caller.
-    #[error(
-        "batch at offset {base_offset} is decompressed already; its crc must be verified before"
-    )]
+    #[error("batch at offset {base_offset} is decompressed already; its crc must be verified before")]
     CrcGone {
         /// First offset of the batch.
         base_offset: i64,
@@ -98,9 +96,7 @@ pub enum BatchError {
     },
 
     /// The batch inflates to more than is allowed.
-    #[error(
-        "batch at offset {base_offset} inflates to more than {limit} bytes; raise the decompression limit if such batches are meant"
-    )]
+    #[error("batch at offset {base_offset} inflates to more than {limit} bytes; raise the decompression limit")]
     DecompressedTooLarge {
         /// First offset of the batch.
         base_offset: i64,
@@ -148,13 +144,10 @@ impl BatchError {
         }
     }
 
-    /// Whether decompression failed. Kafka's client releases the records of such a batch, since another member may be able to read them,
-    /// and rejects those of a batch that is corrupt.
+    /// Whether decompression failed. Kafka's client releases the records of such a batch, since another member may be
+    /// able to read them, and rejects those of a batch that is corrupt.
     pub fn is_decompression(&self) -> bool {
-        matches!(
-            self,
-            Self::Decompress { .. } | Self::DecompressedTooLarge { .. }
-        )
+        matches!(self, Self::Decompress { .. } | Self::DecompressedTooLarge { .. })
     }
 }
 

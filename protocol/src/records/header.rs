@@ -57,9 +57,7 @@ impl BatchHeader {
     /// Reads the fields as they stand; whether they make sense is for the caller to judge.
     pub(super) fn parse(input: &[u8]) -> IResult<&[u8], Self> {
         let log_fields = (be_i64, be_i32, be_i32, be_i8, be_u32);
-        let covered_by_crc = (
-            be_i16, be_i32, be_i64, be_i64, be_i64, be_i16, be_i32, be_i32,
-        );
+        let covered_by_crc = (be_i16, be_i32, be_i64, be_i64, be_i64, be_i16, be_i32, be_i32);
         (log_fields, covered_by_crc)
             .map(
                 |(

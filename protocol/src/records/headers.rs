@@ -16,10 +16,7 @@ pub struct Header<'a> {
 impl<'a> Header<'a> {
     /// A header to be written.
     pub fn new(key: &'a str, value: Option<&'a [u8]>) -> Self {
-        Self {
-            key: key.as_bytes(),
-            value,
-        }
+        Self { key: key.as_bytes(), value }
     }
 
     /// The key as text. As in Kafka's client, malformed bytes become U+FFFD; only then does it allocate.
@@ -28,8 +25,8 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Iterator over the headers of a record, in the order in which they were written. It is a cheap copy of two numbers and a slice; nothing
-/// is parsed before it is asked for. The first error ends it.
+/// Iterator over the headers of a record, in the order in which they were written. It is a cheap copy of two numbers
+/// and a slice; nothing is parsed before it is asked for. The first error ends it.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {
     rest: &'a [u8],
@@ -44,10 +41,7 @@ impl<'a> Headers<'a> {
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], count: i32) -> Result<Self, RecordFault> {
         if count == 0 && bytes.is_empty() {
-            return Ok(Self {
-                rest: bytes,
-                left: 0,
-            });
+            return Ok(Self { rest: bytes, left: 0 });
         }
         Self::with_some(bytes, count)
     }
@@ -55,19 +49,14 @@ impl<'a> Headers<'a> {
     fn with_some(bytes: &'a [u8], count: i32) -> Result<Self, RecordFault> {
         match u32::try_from(count) {
             Ok(0) => Err(RecordFault::Trailing(bytes.len())),
-            Ok(left) if left as usize <= bytes.len() / SMALLEST_HEADER => {
-                Ok(Self { rest: bytes, left })
-            }
+            Ok(left) if left as usize <= bytes.len() / SMALLEST_HEADER => Ok(Self { rest: bytes, left }),
             _ => Err(RecordFault::HeaderCount(count)),
         }
     }
 
     /// As [`new`](Self::new) did, of what it accepted.
     pub(super) fn checked(bytes: &'a [u8], count: u32) -> Self {
-        Self {
-            rest: bytes,
-            left: count,
-        }
+        Self { rest: bytes, left: count }
     }
 
     /// The encoded headers that are still to come.

@@ -1,8 +1,9 @@
 //! Record batches, format version 2 (magic 2): reading without copying, and writing.
 //!
-//! A fetch response carries, per partition, one `records` field: batches one after the other. [`Batches`] walks it and gives a
-//! [`RecordBatch`] each, whose header is parsed once and whose body stays where it is. [`RecordBatch::records`] then lends the records:
-//! no heap allocation and no atomic a record. What must outlive the batch becomes an [`OwnedRecord`].
+//! A fetch response carries, per partition, one `records` field: batches one after the other. [`Batches`] walks it and
+//! gives a [`RecordBatch`] each, whose header is parsed once and whose body stays where it is. [`RecordBatch::records`]
+//! then lends the records: no heap allocation and no atomic a record. What must outlive the batch becomes an
+//! [`OwnedRecord`].
 //!
 //! ```
 //! use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches, DEFAULT_DECOMPRESSION_LIMIT};

@@ -9,10 +9,11 @@ use super::{
     record::{Fields, Record},
 };
 
-/// A record with its own handle on the bytes: one slice and the ranges of key and value in it. `Send`, `'static`, cheap to clone.
+/// A record with its own handle on the bytes: one slice and the ranges of key and value in it. `Send`, `'static`, cheap
+/// to clone.
 ///
-/// While it lives it keeps the whole response (or the whole decompressed batch) in memory that it came in. To keep a few records of many
-/// for long, [`detach`](Self::detach) them.
+/// While it lives it keeps the whole response (or the whole decompressed batch) in memory that it came in. To keep a
+/// few records of many for long, [`detach`](Self::detach) them.
 #[derive(Debug, Clone)]
 pub struct OwnedRecord {
     offset: i64,
@@ -70,10 +71,7 @@ impl OwnedRecord {
 
     /// The same record in bytes of its own, so that the response can go.
     pub fn detach(self) -> Self {
-        Self {
-            raw: Bytes::copy_from_slice(&self.raw),
-            ..self
-        }
+        Self { raw: Bytes::copy_from_slice(&self.raw), ..self }
     }
 
     fn slice(&self, range: &Range<u32>) -> &[u8] {

@@ -2,6 +2,7 @@
 
 use super::{
     batch::RecordBatch,
+    compression::Compression,
     error::{BatchError, RecordFault},
     header::TimestampType,
     headers::Headers,
@@ -36,8 +37,9 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A place between two records of a batch, to go on from later without holding a borrow. The default is the start. It means something only
-/// for the batch that it came from; with any other it leads to an error or to wrong records, never to a panic.
+/// A place between two records of a batch, to go on from later without holding a borrow. The default is the start. It
+/// means something only for the batch that it came from; with any other it leads to an error or to wrong records, never
+/// to a panic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordCursor {
     /// Bytes of the decompressed body that lie before this place.
@@ -48,37 +50,46 @@ pub struct RecordCursor {
 
 /// Iterator over the records of a batch, without a heap allocation or an atomic a record.
 ///
-/// The first error ends it: the records before are good, none after can be found. It is an error when bytes are left after the last record,
-/// or when offsets do not rise or leave the batch. What the checksum covers is trusted no more than the rest.
+/// The first error ends it: the records before are good, none after can be found. It is an error when bytes are left
+/// after the last record, or when offsets do not rise or leave the batch.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
     rest: &'a [u8],
     body_len: usize,
     index: u32,
-    count: u32,
+    /// Where the walk ends: the count of the batch; 0 when there is nothing to walk, `index` after an error.
+    end: u32,
     last_delta: i32,
     max_delta: i32,
     base_offset: i64,
     base_timestamp: i64,
     append_time: Option<i64>,
-    state: State,
+    finish: Finish,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Walking,
-    Compressed(super::Compression),
-    Ended,
+/// What is to be said when no more records come.
+#[derive(Debug, Clone, Copy)]
+enum Finish {
+    /// Whether bytes are left.
+    Check,
+    /// That the batch is compressed.
+    Compressed(Compression),
+    /// Nothing: it was said.
+    Done,
 }
 
 impl<'a> Records<'a> {
     pub(super) fn new(batch: &'a RecordBatch, cursor: RecordCursor) -> Self {
         let body = batch.body();
+        let (end, finish) = match batch.is_compressed() {
+            false => (batch.count() as u32, Finish::Check),
+            true => (0, Finish::Compressed(batch.compression())),
+        };
         Self {
             rest: body.get(cursor.position as usize..).unwrap_or_default(),
             body_len: body.len(),
             index: cursor.index,
-            count: batch.count() as u32,
+            end,
             last_delta: -1,
             max_delta: batch.last_offset_delta(),
             base_offset: batch.base_offset(),
@@ -87,53 +98,41 @@ impl<'a> Records<'a> {
                 TimestampType::CreateTime => None,
                 TimestampType::LogAppendTime => Some(batch.max_timestamp()),
             },
-            state: if batch.is_compressed() {
-                State::Compressed(batch.compression())
-            } else {
-                State::Walking
-            },
+            finish,
         }
     }
 
     /// The place before the record that comes next.
     pub fn cursor(&self) -> RecordCursor {
-        RecordCursor {
-            position: (self.body_len - self.rest.len()) as u32,
-            index: self.index,
-        }
+        RecordCursor { position: (self.body_len - self.rest.len()) as u32, index: self.index }
     }
 
-    /// Passes the records before `offset`.
+    /// Passes the records before `offset`, and ends as the iterator would when none is left.
     pub(super) fn skip_to(&mut self, offset: i64) -> Result<(), BatchError> {
-        while self.state == State::Walking && self.index < self.count {
+        while self.index < self.end {
             let mut rest = self.rest;
-            let delta = take_frame(&mut rest)
-                .and_then(take_offset_delta)
-                .map_err(|fault| self.fail(fault))?;
+            let delta = take_frame(&mut rest).and_then(take_offset_delta).map_err(|fault| self.fail(fault))?;
             if self.base_offset + i64::from(delta) >= offset {
-                break;
+                return Ok(());
             }
             self.rest = rest;
             self.index += 1;
         }
-        match self.state {
-            State::Compressed(codec) => Err(BatchError::Compressed {
-                base_offset: self.base_offset,
-                codec,
-            }),
-            _ => Ok(()),
-        }
+        self.finish().map_or(Ok(()), Err)
     }
 
     #[inline(always)]
     fn take(&mut self) -> Result<Record<'a>, RecordFault> {
-        let raw = take_frame(&mut self.rest)?;
+        let mut rest = self.rest;
+        let raw = take_frame(&mut rest)?;
         let fields = Fields::parse(raw)?;
         let delta = fields.offset_delta;
         if delta <= self.last_delta || delta > self.max_delta {
             return Err(RecordFault::OffsetDelta(delta));
         }
         self.last_delta = delta;
+        self.rest = rest;
+        self.index += 1;
         Ok(Record {
             offset: self.base_offset + i64::from(delta),
             timestamp: match self.append_time {
@@ -150,28 +149,22 @@ impl<'a> Records<'a> {
     /// Ends the walk with an error about the record at hand.
     #[cold]
     fn fail(&mut self, fault: RecordFault) -> BatchError {
-        self.state = State::Ended;
-        BatchError::Record {
-            base_offset: self.base_offset,
-            index: self.index,
-            fault,
-        }
+        self.end = self.index;
+        self.finish = Finish::Done;
+        BatchError::Record { base_offset: self.base_offset, index: self.index, fault }
     }
 
-    /// What comes after the last record, or instead of the first.
+    /// Ends the walk after the last record, or before the first.
     #[cold]
     fn finish(&mut self) -> Option<BatchError> {
         let Self { base_offset, .. } = *self;
-        let error = match self.state {
-            State::Compressed(codec) => Some(BatchError::Compressed { base_offset, codec }),
-            State::Walking if !self.rest.is_empty() => Some(BatchError::Trailing {
-                base_offset,
-                bytes: self.rest.len(),
-            }),
-            _ => None,
-        };
-        self.state = State::Ended;
-        error
+        match std::mem::replace(&mut self.finish, Finish::Done) {
+            Finish::Check if !self.rest.is_empty() => {
+                Some(BatchError::Trailing { base_offset, bytes: self.rest.len() })
+            }
+            Finish::Compressed(codec) => Some(BatchError::Compressed { base_offset, codec }),
+            Finish::Check | Finish::Done => None,
+        }
     }
 }
 
@@ -180,14 +173,11 @@ impl<'a> Iterator for Records<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.state != State::Walking || self.index >= self.count {
+        if self.index >= self.end {
             return self.finish().map(Err);
         }
         match self.take() {
-            Ok(record) => {
-                self.index += 1;
-                Some(Ok(record))
-            }
+            Ok(record) => Some(Ok(record)),
             Err(fault) => Some(Err(self.fail(fault))),
         }
     }
@@ -218,15 +208,7 @@ impl<'a> Fields<'a> {
         let after_value = rest.len();
         let header_count = take_i32(&mut rest)?;
         let headers = Headers::new(rest, header_count)?;
-        Ok(Self {
-            timestamp_delta,
-            offset_delta,
-            key,
-            after_key,
-            value,
-            after_value,
-            headers,
-        })
+        Ok(Self { timestamp_delta, offset_delta, key, after_key, value, after_value, headers })
     }
 }
 
@@ -237,9 +219,7 @@ fn take_frame<'a>(input: &mut &'a [u8]) -> Result<&'a [u8], RecordFault> {
     if length < 0 {
         return Err(RecordFault::Length(length));
     }
-    let (frame, rest) = input
-        .split_at_checked(length as usize)
-        .ok_or(RecordFault::Truncated)?;
+    let (frame, rest) = input.split_at_checked(length as usize).ok_or(RecordFault::Truncated)?;
     *input = rest;
     Ok(frame)
 }
@@ -261,15 +241,9 @@ fn take_offset_delta(mut fields: &[u8]) -> Result<i32, RecordFault> {
 pub(super) fn take_nullable<'a>(input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, RecordFault> {
     let length = take_i32(input)?;
     if length < 0 {
-        return if length == -1 {
-            Ok(None)
-        } else {
-            Err(RecordFault::Length(length))
-        };
+        return if length == -1 { Ok(None) } else { Err(RecordFault::Length(length)) };
     }
-    let (bytes, rest) = input
-        .split_at_checked(length as usize)
-        .ok_or(RecordFault::Truncated)?;
+    let (bytes, rest) = input.split_at_checked(length as usize).ok_or(RecordFault::Truncated)?;
     *input = rest;
     Ok(Some(bytes))
 }

@@ -2,30 +2,23 @@
 
 use super::{
     error::BatchError,
-    header::{
-        ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CRC_AT, LEADER_EPOCH_AT, LOG_APPEND_TIME,
-        MAX_TIMESTAMP_AT,
-    },
+    header::{ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CRC_AT, LEADER_EPOCH_AT, LOG_APPEND_TIME, MAX_TIMESTAMP_AT},
 };
 
-/// Sets the base offset and the leader epoch. The checksum does not cover them, and the records' offsets are relative, so nothing else
-/// changes.
+/// Sets the base offset and the leader epoch. The checksum does not cover them, and the records' offsets are relative,
+/// so nothing else changes.
 ///
 /// # Errors
 /// [`BatchError::Length`] when `batch` is shorter than a header.
-pub fn assign_offsets(
-    batch: &mut [u8],
-    base_offset: i64,
-    leader_epoch: i32,
-) -> Result<(), BatchError> {
+pub fn assign_offsets(batch: &mut [u8], base_offset: i64, leader_epoch: i32) -> Result<(), BatchError> {
     header_of(batch)?;
     batch[..8].copy_from_slice(&base_offset.to_be_bytes());
     batch[LEADER_EPOCH_AT..][..4].copy_from_slice(&leader_epoch.to_be_bytes());
     Ok(())
 }
 
-/// Makes `timestamp`, in ms, the time of every record ([`TimestampType::LogAppendTime`](super::TimestampType)) and computes the checksum
-/// anew. Verify the old one before.
+/// Makes `timestamp`, in ms, the time of every record ([`TimestampType::LogAppendTime`](super::TimestampType)) and
+/// computes the checksum anew. Verify the old one before.
 ///
 /// # Errors
 /// [`BatchError::Length`] when `batch` is shorter than a header.
@@ -47,9 +40,6 @@ pub(super) fn set_crc(batch: &mut [u8]) {
 fn header_of(batch: &[u8]) -> Result<BatchHeader, BatchError> {
     match BatchHeader::parse(batch) {
         Ok((_, header)) => Ok(header),
-        Err(_) => Err(BatchError::Length {
-            base_offset: -1,
-            length: batch.len() as i32,
-        }),
+        Err(_) => Err(BatchError::Length { base_offset: -1, length: batch.len() as i32 }),
     }
 }

@@ -1,8 +1,11 @@
-//! Variable-length integers of the record format: base 128, low group first, zigzag.
+//! Variable-length integers as the record format has them: always zigzag, taken off the front of a slice.
 
 use super::error::RecordFault;
+use crate::wire::varint::{
+    VarintError, read_u32, read_u64, size_u64, write_u64, zigzag_decode_32, zigzag_decode_64, zigzag_encode_64,
+};
 
-/// Takes a 32-bit integer off the front.
+/// Takes a 32-bit integer off the front. One and two bytes, which is nearly all there is, are read without a call.
 #[inline(always)]
 pub(super) fn take_i32(input: &mut &[u8]) -> Result<i32, RecordFault> {
     let raw = match **input {
@@ -14,9 +17,13 @@ pub(super) fn take_i32(input: &mut &[u8]) -> Result<i32, RecordFault> {
             *input = rest;
             u32::from(a & 0x7f) | u32::from(b) << 7
         }
-        _ => take_long(input, u32::BITS)? as u32,
+        _ => {
+            let (value, size) = read_u32_long(input)?;
+            *input = &input[size..];
+            value
+        }
     };
-    Ok((raw >> 1) as i32 ^ -((raw & 1) as i32))
+    Ok(zigzag_decode_32(raw))
 }
 
 /// Takes a 64-bit integer off the front.
@@ -31,71 +38,42 @@ pub(super) fn take_i64(input: &mut &[u8]) -> Result<i64, RecordFault> {
             *input = rest;
             u64::from(a & 0x7f) | u64::from(b) << 7
         }
-        _ => take_long(input, u64::BITS)?,
+        _ => {
+            let (value, size) = read_u64_long(input)?;
+            *input = &input[size..];
+            value
+        }
     };
-    Ok((raw >> 1) as i64 ^ -((raw & 1) as i64))
+    Ok(zigzag_decode_64(raw))
 }
 
-/// Three bytes and more, or an end that comes too early.
+// The long forms take the slice by value: its address must not escape, or the caller's fast path keeps it in memory.
+
 #[inline(never)]
-fn take_long(input: &mut &[u8], bits: u32) -> Result<u64, RecordFault> {
-    let mut value = 0;
-    for (i, &byte) in input.iter().enumerate() {
-        let shift = 7 * i as u32;
-        let group = u64::from(byte & 0x7f);
-        let room = bits - shift;
-        if room < 7 && group >> room != 0 {
-            return Err(RecordFault::Varint);
-        }
-        value |= group << shift;
-        if byte < 0x80 {
-            *input = &input[i + 1..];
-            return Ok(value);
-        }
-        if room <= 7 {
-            return Err(RecordFault::Varint);
+fn read_u32_long(input: &[u8]) -> Result<(u32, usize), RecordFault> {
+    Ok(read_u32(input)?)
+}
+
+#[inline(never)]
+fn read_u64_long(input: &[u8]) -> Result<(u64, usize), RecordFault> {
+    Ok(read_u64(input)?)
+}
+
+impl From<VarintError> for RecordFault {
+    fn from(error: VarintError) -> Self {
+        match error {
+            VarintError::Truncated => Self::Truncated,
+            VarintError::Overflow => Self::Varint,
         }
     }
-    Err(RecordFault::Truncated)
 }
 
-/// Appends a 32-bit integer.
-pub(super) fn put_i32(out: &mut Vec<u8>, value: i32) {
-    put_raw(out, u64::from(zigzag_i32(value)));
+/// Appends an integer of 32 or 64 bits: both are written alike.
+pub(super) fn put(out: &mut Vec<u8>, value: i64) {
+    write_u64(out, zigzag_encode_64(value));
 }
 
-/// Appends a 64-bit integer.
-pub(super) fn put_i64(out: &mut Vec<u8>, value: i64) {
-    put_raw(out, zigzag_i64(value));
-}
-
-/// Encoded size of a 32-bit integer: 1 to 5 bytes.
-pub(super) fn size_i32(value: i32) -> usize {
-    size_raw(u64::from(zigzag_i32(value)))
-}
-
-/// Encoded size of a 64-bit integer: 1 to 10 bytes.
-pub(super) fn size_i64(value: i64) -> usize {
-    size_raw(zigzag_i64(value))
-}
-
-fn zigzag_i32(value: i32) -> u32 {
-    (value << 1 ^ value >> 31) as u32
-}
-
-fn zigzag_i64(value: i64) -> u64 {
-    (value << 1 ^ value >> 63) as u64
-}
-
-fn put_raw(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn size_raw(value: u64) -> usize {
-    let bits = u64::BITS - (value | 1).leading_zeros();
-    bits.div_ceil(7) as usize
+/// The bytes that [`put`] takes: 1 to 5 for 32 bits, 1 to 10 for 64.
+pub(super) fn size(value: i64) -> usize {
+    size_u64(zigzag_encode_64(value))
 }

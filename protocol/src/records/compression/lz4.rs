@@ -1,5 +1,5 @@
-//! The LZ4 frame format. A batch holds exactly one frame. Its header, block and content checksums are all verified where they are there;
-//! the wrong header checksums of Kafka's oldest clients exist only in batches of magic 0 and 1.
+//! The LZ4 frame format. A batch holds exactly one frame. Its header, block and content checksums are all verified
+//! where they are there; the wrong header checksums of Kafka's oldest clients exist only in batches of magic 0 and 1.
 
 use std::io::{self, Read, Write};
 
@@ -11,14 +11,9 @@ const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// As Kafka's own client: independent blocks of 64 KiB, no content size, no content checksum.
 pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
-    let info = FrameInfo::new()
-        .block_size(BlockSize::Max64KB)
-        .block_mode(BlockMode::Independent);
+    let info = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent);
     let mut encoder = FrameEncoder::with_frame_info(info, out);
-    let written = encoder
-        .write_all(input)
-        .map_err(Into::into)
-        .and_then(|()| encoder.finish());
+    let written = encoder.write_all(input).map_err(Into::into).and_then(|()| encoder.finish());
     written.expect("writing to memory does not fail");
 }
 
@@ -27,10 +22,7 @@ pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
     if !input.starts_with(&MAGIC) {
         return Err(Fault::corrupt("no LZ4 frame starts here"));
     }
-    let mut decoder = FrameDecoder::new(Input {
-        rest: input,
-        starved: false,
-    });
+    let mut decoder = FrameDecoder::new(Input { rest: input, starved: false });
     out.read_from(&mut decoder)?;
     let Input { rest, starved } = decoder.into_inner();
     // The decoder takes an end between two blocks for the end of the frame.
@@ -38,10 +30,7 @@ pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
         return Err(Fault::corrupt("the frame has no end mark"));
     }
     if !rest.is_empty() {
-        return Err(Fault::corrupt(format_args!(
-            "{} bytes follow the frame",
-            rest.len()
-        )));
+        return Err(Fault::corrupt(format_args!("{} bytes follow the frame", rest.len())));
     }
     Ok(())
 }

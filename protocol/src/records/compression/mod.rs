@@ -18,7 +18,8 @@ pub enum Compression {
     None,
     /// RFC 1952, level 6; several members are read as one stream.
     Gzip,
-    /// Snappy: written in the block format of the Java library that Kafka uses (snappy-java, also called xerial), read in that and raw.
+    /// Snappy: written in the block format of the Java library that Kafka uses (snappy-java, also called xerial), read
+    /// in that and raw.
     Snappy,
     /// One LZ4 frame of independent 64 KiB blocks.
     Lz4,
@@ -62,10 +63,12 @@ impl Compression {
         }
     }
 
-    /// Inflates `input`, to at most `limit` bytes. Memory is taken as output comes, not by the sizes that the input claims.
+    /// Inflates `input`, to at most `limit` bytes. Memory is taken as output comes, not by the sizes that the input
+    /// claims.
     ///
     /// # Errors
-    /// When the codec refuses the input, when the input ends too early or goes on too long, and when the limit is passed.
+    /// When the codec refuses the input, when the input ends too early or goes on too long, and when the limit is
+    /// passed.
     pub fn decompress(self, input: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
         let mut out = Output::new(input.len(), limit);
         let done = match self {
@@ -78,10 +81,7 @@ impl Compression {
         match done {
             Ok(()) => Ok(out.bytes),
             Err(Fault::TooLarge) => Err(DecompressError::TooLarge { limit }),
-            Err(Fault::Corrupt(reason)) => Err(DecompressError::Corrupt {
-                codec: self,
-                reason,
-            }),
+            Err(Fault::Corrupt(reason)) => Err(DecompressError::Corrupt { codec: self, reason }),
         }
     }
 }
@@ -97,9 +97,7 @@ impl FromStr for Compression {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|codec| codec.name() == name);
-        known.ok_or_else(|| UnknownCompression {
-            name: name.to_owned(),
-        })
+        known.ok_or_else(|| UnknownCompression { name: name.to_owned() })
     }
 }
 

@@ -13,13 +13,11 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// For what comes out of `input_len` bytes. The first allocation follows the bytes that are there, not what they claim to become.
+    /// For what comes out of `input_len` bytes. The first allocation follows the bytes that are there, not what they
+    /// claim to become.
     pub(super) fn new(input_len: usize, limit: usize) -> Self {
         let capacity = input_len.saturating_mul(USUAL_RATIO).min(limit);
-        Self {
-            bytes: Vec::with_capacity(capacity),
-            limit,
-        }
+        Self { bytes: Vec::with_capacity(capacity), limit }
     }
 
     /// Bytes that may still come.
@@ -38,11 +36,7 @@ impl Output {
     /// Reads until the end of `source`.
     pub(super) fn read_from(&mut self, source: &mut impl Read) -> Result<(), Fault> {
         let room = self.room() as u64;
-        source
-            .by_ref()
-            .take(room)
-            .read_to_end(&mut self.bytes)
-            .map_err(Fault::corrupt)?;
+        source.by_ref().take(room).read_to_end(&mut self.bytes).map_err(Fault::corrupt)?;
         if self.room() == 0 && source.read(&mut [0]).map_err(Fault::corrupt)? != 0 {
             return Err(Fault::TooLarge);
         }
@@ -50,11 +44,7 @@ impl Output {
     }
 
     /// Appends `len` bytes that `fill` writes.
-    pub(super) fn fill(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    pub(super) fn fill(&mut self, len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         if len > self.room() {
             return Err(Fault::TooLarge);
         }

@@ -1,14 +1,12 @@
-//! Snappy, in the two forms that Kafka's clients write: one raw block, or the stream of snappy-java (xerial): a 16-byte header, then
-//! chunks of a big-endian length and a raw block each. A stream may follow another, header included.
+//! Snappy, in the two forms that Kafka's clients write: one raw block, or the stream of snappy-java (xerial): a 16-byte
+//! header, then chunks of a big-endian length and a raw block each. A stream may follow another, header included.
 
 use snap::raw::{Decoder, Encoder, decompress_len};
 
 use super::{Fault, output::Output};
 
 /// Magic, version 1, readable by version 1.
-const HEADER: [u8; 16] = [
-    0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1,
-];
+const HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
 const MAGIC: &[u8] = HEADER.first_chunk::<8>().expect("the header is longer");
 
 /// Uncompressed bytes a chunk, as snappy-java writes.
@@ -24,9 +22,8 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
         let length_at = out.len();
         let start = length_at + 4;
         out.resize(start + snap::raw::max_compress_len(chunk.len()), 0);
-        let size = encoder
-            .compress(chunk, &mut out[start..])
-            .expect("the buffer has the size that the encoder asks for");
+        let size =
+            encoder.compress(chunk, &mut out[start..]).expect("the buffer has the size that the encoder asks for");
         out[length_at..start].copy_from_slice(&(size as u32).to_be_bytes());
         out.truncate(start + size);
     }
@@ -58,17 +55,9 @@ fn decompress_stream(mut input: &[u8], out: &mut Output) -> Result<(), Fault> {
 fn decompress_block(decoder: &mut Decoder, block: &[u8], out: &mut Output) -> Result<(), Fault> {
     let length = decompress_len(block).map_err(Fault::corrupt)?;
     if length > block.len().saturating_mul(MAX_RATIO) {
-        return Err(Fault::corrupt(format_args!(
-            "{} bytes cannot become the {length} that they claim",
-            block.len()
-        )));
+        return Err(Fault::corrupt(format_args!("{} bytes cannot become the {length} that they claim", block.len())));
     }
-    out.fill(length, |space| {
-        decoder
-            .decompress(block, space)
-            .map(drop)
-            .map_err(Fault::corrupt)
-    })
+    out.fill(length, |space| decoder.decompress(block, space).map(drop).map_err(Fault::corrupt))
 }
 
 fn ends_early() -> Fault {
