@@ -1,0 +1,192 @@
+//! The four codecs: forms that clients write, and limits.
+
+use super::*;
+
+/// Text of `len` bytes that shrinks a little.
+fn text(len: usize) -> Vec<u8> {
+    (0..len).map(|i| b'a' + (i.wrapping_mul(2_654_435_761) >> 13) as u8 % 16).collect()
+}
+
+fn compressed(codec: Compression, input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    codec.compress(input, &mut out);
+    out
+}
+
+fn reason(result: Result<Vec<u8>, DecompressError>) -> String {
+    match result {
+        Err(DecompressError::Corrupt { reason, .. }) => reason,
+        other => panic!("a refusal: {:?}", other.map(|out| out.len())),
+    }
+}
+
+#[test]
+fn names_and_ids_are_kafkas() {
+    let table = [(0, "none"), (1, "gzip"), (2, "snappy"), (3, "lz4"), (4, "zstd")];
+    for (id, name) in table {
+        let codec: Compression = name.parse().unwrap();
+        assert_eq!((codec.id(), codec.to_string()), (id, name.to_owned()));
+        assert_eq!(Compression::from_id(id), Some(codec));
+    }
+    assert_eq!(Compression::from_id(5), None);
+    let error = "LZ4".parse::<Compression>().unwrap_err().to_string();
+    assert!(error.contains("LZ4") && error.contains("zstd"), "{error}");
+}
+
+#[test]
+fn every_codec_gives_back_what_it_took_up_to_exactly_the_limit() {
+    for codec in Compression::ALL {
+        for len in [0, 1, 100, 32 << 10, (32 << 10) + 1, 300_000] {
+            let input = text(len);
+            let small = compressed(codec, &input);
+            assert_eq!(codec.decompress(&small, len), Ok(input), "{codec}, {len} bytes");
+            if len > 0 {
+                let result = codec.decompress(&small, len - 1);
+                assert_eq!(result, Err(DecompressError::TooLarge { limit: len - 1 }), "{codec}, {len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn input_that_is_cut_short_is_never_taken_for_the_whole() {
+    for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+        let input = text(150_000);
+        let small = compressed(codec, &input);
+        for cut in (1..small.len()).step_by(997).chain(small.len() - 12..small.len()) {
+            match codec.decompress(&small[..cut], 1 << 20) {
+                // A snappy stream has no end mark: a cut between two chunks shows only in the record count.
+                Ok(out) => assert!(codec == Compression::Snappy && out.len() < input.len(), "{codec} cut at {cut}"),
+                Err(error) => {
+                    assert!(matches!(error, DecompressError::Corrupt { .. }), "{codec} cut at {cut}: {error}")
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn row_39_zstd_frames_are_read_until_the_input_ends() {
+    let skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
+    let frames = [
+        &compressed(Compression::Zstd, &HELLO[..5])[..],
+        skippable,
+        &compressed(Compression::Zstd, b""),
+        &compressed(Compression::Zstd, &HELLO[5..]),
+    ];
+    let batch = only_batch(handmade(Compression::Zstd, 1, 0, &frames.concat()));
+    let batch = batch.decompress(1 << 20).unwrap();
+    assert_eq!(batch.records().next().unwrap().unwrap().value, Some(&b"hello"[..]));
+
+    let cut = [frames[0], &skippable[..9]].concat();
+    assert!(reason(Compression::Zstd.decompress(&cut, 1 << 20)).contains("skippable"));
+}
+
+/// A frame without content size and with a window of 2^27 bytes, as level 22 writes: raw blocks of `parts`.
+fn zstd_window_27(parts: &[&[u8]]) -> Vec<u8> {
+    let mut frame = b"\x28\xb5\x2f\xfd\0\x88".to_vec();
+    for (i, part) in parts.iter().enumerate() {
+        let last = u32::from(i + 1 == parts.len());
+        frame.extend_from_slice(&((part.len() as u32) << 3 | last).to_le_bytes()[..3]);
+        frame.extend_from_slice(part);
+    }
+    frame
+}
+
+#[test]
+fn row_39_a_zstd_window_of_128_mib_is_accepted() {
+    let frame = zstd_window_27(&[&HELLO[..3], b"", &HELLO[3..]]);
+    assert_eq!(Compression::Zstd.decompress(&frame, 1 << 20).unwrap(), HELLO);
+}
+
+#[test]
+fn row_42_the_limit_holds_also_while_zstd_keeps_everything_in_its_window() {
+    let block = vec![7; 100_000];
+    let blocks = vec![&block[..]; 20];
+    let frame = zstd_window_27(&blocks);
+    assert_eq!(Compression::Zstd.decompress(&frame, 2_000_000).unwrap().len(), 2_000_000);
+    for limit in [0, 99_999, 1_000_000, 1_999_999] {
+        assert_eq!(Compression::Zstd.decompress(&frame, limit), Err(DecompressError::TooLarge { limit }));
+    }
+}
+
+#[test]
+fn a_zstd_content_checksum_is_verified() {
+    let mut frame = compressed(Compression::Zstd, HELLO);
+    let descriptor = frame[4];
+    assert_eq!(descriptor & 4, 4, "the encoder writes a checksum");
+    *frame.last_mut().unwrap() ^= 1;
+    assert!(reason(Compression::Zstd.decompress(&frame, 1 << 20)).contains("checksum"));
+}
+
+#[test]
+fn row_41_lz4_checksums_are_verified() {
+    let good = compressed(Compression::Lz4, HELLO);
+    assert_eq!(good[..7], *b"\x04\x22\x4d\x18\x60\x40\x82", "header as Kafka's client writes it");
+
+    let mut bad_header = good.clone();
+    bad_header[6] = 0x1a;
+    assert!(!reason(Compression::Lz4.decompress(&bad_header, 1 << 20)).is_empty());
+
+    for (name, accepted) in [("lz4", true), ("lz4_content_csum_ok", true), ("lz4_content_csum_bad", false)] {
+        assert_eq!(only_batch(fixture(name)).decompress(1 << 20).is_ok(), accepted, "{name}");
+    }
+}
+
+#[test]
+fn row_41_an_lz4_batch_is_one_whole_frame() {
+    let good = compressed(Compression::Lz4, HELLO);
+    let without_end_mark = &good[..good.len() - 4];
+    assert!(reason(Compression::Lz4.decompress(without_end_mark, 1 << 20)).contains("end mark"));
+    let followed = [&good[..], b"x"].concat();
+    assert!(reason(Compression::Lz4.decompress(&followed, 1 << 20)).contains("follow"));
+    // The legacy frame, which Kafka does not know.
+    assert!(reason(Compression::Lz4.decompress(b"\x02\x21\x4c\x18\0\0\0\0", 1 << 20)).contains("LZ4 frame"));
+}
+
+#[test]
+fn gzip_members_follow_each_other() {
+    let members = [compressed(Compression::Gzip, &HELLO[..5]), compressed(Compression::Gzip, &HELLO[5..])].concat();
+    assert_eq!(Compression::Gzip.decompress(&members, 1 << 20).unwrap(), HELLO);
+}
+
+#[test]
+fn snappy_is_written_as_snappy_java_writes_and_read_raw_and_in_streams() {
+    let stream = compressed(Compression::Snappy, &text(100_000));
+    assert_eq!(stream[..16], *b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01");
+    let first = u32::from_be_bytes(*stream[16..].first_chunk().unwrap()) as usize;
+    assert_eq!(snap::raw::decompress_len(&stream[20..20 + first]).unwrap(), 32 << 10);
+
+    let raw = snap::raw::Encoder::new().compress_vec(HELLO).unwrap();
+    assert_eq!(Compression::Snappy.decompress(&raw, 1 << 20).unwrap(), HELLO);
+
+    let streams = [compressed(Compression::Snappy, &HELLO[..5]), compressed(Compression::Snappy, &HELLO[5..])].concat();
+    assert_eq!(Compression::Snappy.decompress(&streams, 1 << 20).unwrap(), HELLO);
+    for cut in [&streams[..12], &streams[..18], &streams[..21]] {
+        assert!(!reason(Compression::Snappy.decompress(cut, 1 << 20)).is_empty());
+    }
+}
+
+#[test]
+fn row_42_a_snappy_block_cannot_claim_more_than_its_bytes_can_become() {
+    let claim = b"\xff\xff\xff\xff\x0f\0x";
+    assert!(reason(Compression::Snappy.decompress(claim, usize::MAX)).contains("claim"));
+    let chunk = [&b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01\0\0\0\x07"[..], claim].concat();
+    assert!(reason(Compression::Snappy.decompress(&chunk, usize::MAX)).contains("claim"));
+
+    // Zeros compress as well as anything can, and stay below the bound that the check assumes.
+    let zeros = vec![0; 1 << 20];
+    let raw = snap::raw::Encoder::new().compress_vec(&zeros).unwrap();
+    assert_eq!(Compression::Snappy.decompress(&raw, 1 << 20).unwrap(), zeros);
+}
+
+#[test]
+fn row_42_the_rle_batch_inflates_under_the_default_limit_and_not_under_1_mib() {
+    let batch = only_batch(fixture("zstd_rle_16MiB"));
+    let error = batch.clone().decompress(1 << 20).unwrap_err();
+    assert_eq!(error, BatchError::DecompressedTooLarge { base_offset: 7, limit: 1 << 20 });
+    assert!(error.is_decompression());
+    let batch = batch.decompress(DEFAULT_DECOMPRESSION_LIMIT).unwrap();
+    assert_eq!(batch.body().len(), 16 << 20);
+    assert!(batch.records().next().unwrap().is_err(), "zeros are no records");
+}
