@@ -1,0 +1,135 @@
+//! What a machine reports to the application.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{machine::types::TopicIdPartition, wire::ErrorCode};
+
+/// An error for the application: what happened, and whether the consumer can go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct MachineError {
+    /// What happened.
+    pub kind: MachineErrorKind,
+    /// True where the member is out of its group for good: only a new consumer, after the cause is removed, can help.
+    pub fatal: bool,
+}
+
+#[expect(dead_code, reason = "the machines that report errors follow")]
+impl MachineError {
+    pub(crate) fn fatal(kind: MachineErrorKind) -> Self {
+        Self { kind, fatal: true }
+    }
+
+    pub(crate) fn passing(kind: MachineErrorKind) -> Self {
+        Self { kind, fatal: false }
+    }
+
+    /// The broker's error code, where one is the cause.
+    pub fn code(&self) -> Option<ErrorCode> {
+        use MachineErrorKind as Kind;
+        match &self.kind {
+            Kind::ShareGroupsDisabled => Some(ErrorCode::UNSUPPORTED_VERSION),
+            Kind::GroupAuthorization { .. } => Some(ErrorCode::GROUP_AUTHORIZATION_FAILED),
+            Kind::TopicAuthorization { .. } => Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED),
+            Kind::UnknownTopic { .. } => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+            Kind::GroupFull { .. } => Some(ErrorCode::GROUP_MAX_SIZE_REACHED),
+            Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
+            Kind::PollInterval { .. } | Kind::AcquiredRange { .. } => None,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MachineErrorKind {
+    /// The cluster has share groups switched off, or is older than they are.
+    #[error(
+        "the cluster has no share groups: its finalized feature share.version is 0 or missing; enable it with \
+         `kafka-features.sh --bootstrap-server ... upgrade --feature share.version=1` (Kafka 4.2 or later)"
+    )]
+    ShareGroupsDisabled,
+
+    /// No right to read the group.
+    #[error("not authorized for group {group} (group.id): READ on the group is needed")]
+    GroupAuthorization {
+        /// The group.
+        group: String,
+    },
+
+    /// No right to a topic. Without `topic`, the broker did not say which of the subscribed ones.
+    #[error(
+        "not authorized for {}: DESCRIBE and READ are needed on every subscribed topic",
+        topic.as_deref().map_or("a subscribed topic".to_owned(), |topic| format!("topic {topic}"))
+    )]
+    TopicAuthorization {
+        /// The topic, where known.
+        topic: Option<Arc<str>>,
+    },
+
+    /// A subscribed topic does not exist. It is served as soon as it does.
+    #[error("topic {topic} does not exist; create it, or correct the subscription")]
+    UnknownTopic {
+        /// The topic.
+        topic: Arc<str>,
+    },
+
+    /// The group has as many members as it may have.
+    #[error("group {group} (group.id) is full; raise the broker's group.share.max.size or start fewer members")]
+    GroupFull {
+        /// The group.
+        group: String,
+    },
+
+    /// A broker refuses a request for good.
+    #[error("the broker refuses {api}{}: {code}{}",
+        node.map_or(String::new(), |node| format!(" (node {node})")),
+        message.as_deref().map_or(String::new(), |message| format!(" ({message})")))]
+    Refused {
+        /// Name of the API.
+        api: &'static str,
+        /// The broker, where it matters.
+        node: Option<i32>,
+        /// Its error code.
+        code: ErrorCode,
+        /// What the broker says about it.
+        message: Option<String>,
+    },
+
+    /// One partition cannot be fetched. It is tried again.
+    #[error("partition {} of topic {topic} cannot be fetched from node {node}: {code}", topic_partition.partition)]
+    Fetch {
+        /// Name of the topic.
+        topic: Arc<str>,
+        /// The partition.
+        topic_partition: TopicIdPartition,
+        /// The leader.
+        node: i32,
+        /// Its error code.
+        code: ErrorCode,
+    },
+
+    /// The application did not poll in time, and the member left its group. It joins again at the next poll.
+    #[error(
+        "no poll for {} ms: the member left its group and what it held is lost; poll more often, take fewer records a poll \
+         (max.poll.records), or raise max.poll.interval.ms", interval.as_millis()
+    )]
+    PollInterval {
+        /// `max.poll.interval.ms`.
+        interval: Duration,
+    },
+
+    /// A broker says that it acquired offsets which cannot be.
+    #[error("node {node} acquired the offsets {first} to {last} of partition {} of topic {topic}, which makes no sense", topic_partition.partition)]
+    AcquiredRange {
+        /// Name of the topic.
+        topic: Arc<str>,
+        /// The partition.
+        topic_partition: TopicIdPartition,
+        /// The broker.
+        node: i32,
+        /// First offset of the range.
+        first: i64,
+        /// Last offset of the range.
+        last: i64,
+    },
+}
