@@ -11,10 +11,14 @@
 //!   is `None` by default.
 
 pub mod api_versions;
+pub mod create_topics;
+pub mod delete_topics;
 #[cfg(feature = "json")]
 pub mod dynamic;
 pub mod find_coordinator;
+pub mod init_producer_id;
 pub mod metadata;
+pub mod produce;
 pub mod share_acknowledge;
 pub mod share_fetch;
 pub mod share_group_heartbeat;
@@ -41,11 +45,24 @@ macro_rules! for_each_api {
                 $crate::messages::api_versions::ApiVersionsRequest,
                 $crate::messages::api_versions::ApiVersionsResponse
             ),
+            CreateTopics(
+                $crate::messages::create_topics::CreateTopicsRequest,
+                $crate::messages::create_topics::CreateTopicsResponse
+            ),
+            DeleteTopics(
+                $crate::messages::delete_topics::DeleteTopicsRequest,
+                $crate::messages::delete_topics::DeleteTopicsResponse
+            ),
             FindCoordinator(
                 $crate::messages::find_coordinator::FindCoordinatorRequest,
                 $crate::messages::find_coordinator::FindCoordinatorResponse
             ),
+            InitProducerId(
+                $crate::messages::init_producer_id::InitProducerIdRequest,
+                $crate::messages::init_producer_id::InitProducerIdResponse
+            ),
             Metadata($crate::messages::metadata::MetadataRequest, $crate::messages::metadata::MetadataResponse),
+            Produce($crate::messages::produce::ProduceRequest, $crate::messages::produce::ProduceResponse),
             ShareAcknowledge(
                 $crate::messages::share_acknowledge::ShareAcknowledgeRequest,
                 $crate::messages::share_acknowledge::ShareAcknowledgeResponse
