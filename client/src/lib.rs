@@ -1,1 +1,11 @@
 //! A Kafka client for share groups: share consumer, producer and admin, in pure Rust.
+//!
+//! Everything here needs a tokio runtime with I/O and time enabled.
+
+pub mod config;
+mod error;
+pub mod net;
+
+pub use config::ClientConfig;
+pub use error::{ClientError, ErrorKind, Fault};
+pub use net::{Connection, NetConfig};

@@ -1,0 +1,168 @@
+//! What every client is configured with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Properties;
+use crate::error::ClientError;
+use crate::net::{Backoff, BootstrapServers, NetConfig};
+
+/// The settings that producer, consumer and admin client share. Each field names the property that sets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// `bootstrap.servers`: where to find a first broker.
+    pub bootstrap_servers: BootstrapServers,
+    /// How connections are made.
+    pub net: NetConfig,
+    /// `retry.backoff.ms`: the pause before a request is tried again.
+    pub retry_backoff: Duration,
+    /// `retry.backoff.max.ms`: what the former grows to over failures in a row.
+    pub retry_backoff_max: Duration,
+    /// `metadata.max.age.ms`: after how long the cluster's metadata is asked for again though nothing has failed.
+    pub metadata_max_age: Duration,
+    /// `metadata.recovery.rebootstrap.trigger.ms`: how long no broker that metadata names may be reachable before
+    /// `bootstrap.servers` are resolved and asked again.
+    pub rebootstrap_after: Duration,
+    /// `default.api.timeout.ms`: how long a call may take with all its retries.
+    pub default_api_timeout: Duration,
+}
+
+/// Keys of Kafka's clients that mean nothing to this one: they are accepted, so that a file of properties serves both.
+pub const IGNORED_CLIENT_KEYS: &[&str] = &[
+    "auto.include.jmx.reporter",
+    "client.dns.lookup",
+    "config.providers",
+    "config.providers.",
+    "enable.metrics.push",
+    "metadata.recovery.strategy",
+    "metric.reporters",
+    "metrics.num.samples",
+    "metrics.recording.level",
+    "metrics.sample.window.ms",
+    "receive.buffer.bytes",
+    "send.buffer.bytes",
+];
+
+/// The longest time that Kafka's settings of type int can say.
+const INT_MILLIS: u64 = i32::MAX as u64;
+/// The longest time that is taken where Kafka's setting is a long: 10 000 years would overflow clocks.
+const LONG_MILLIS: u64 = 1000 * 60 * 60 * 24 * 365 * 100;
+
+impl ClientConfig {
+    /// The defaults, with these bootstrap servers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where `bootstrap_servers` holds no addresses.
+    pub fn new(bootstrap_servers: &str) -> Result<Self, ClientError> {
+        Ok(Self {
+            bootstrap_servers: BootstrapServers::parse(bootstrap_servers)?,
+            net: NetConfig::default(),
+            retry_backoff: Duration::from_millis(100),
+            retry_backoff_max: Duration::from_secs(1),
+            metadata_max_age: Duration::from_secs(300),
+            rebootstrap_after: Duration::from_secs(300),
+            default_api_timeout: Duration::from_secs(60),
+        })
+    }
+
+    /// Reads properties that may hold nothing but settings of this struct.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config), which names the key, the value and the remedy.
+    pub fn from_properties(values: &BTreeMap<String, String>) -> Result<Self, ClientError> {
+        let mut properties = Properties::new(values);
+        let config = Self::read(&mut properties)?;
+        properties.finish(IGNORED_CLIENT_KEYS)?;
+        Ok(config)
+    }
+
+    /// Reads what is of this struct, and leaves the rest to the caller.
+    ///
+    /// # Errors
+    /// As [`ClientConfig::from_properties`], but for keys that are unknown.
+    pub fn read(p: &mut Properties<'_>) -> Result<Self, ClientError> {
+        let mut config = Self::new(p.required("bootstrap.servers", "give the host:port of a broker")?)?;
+        let net = &mut config.net;
+        if let Some(id) = p.get("client.id").filter(|id| !id.is_empty()) {
+            if id.len() > i16::MAX as usize {
+                return Err(ClientError::config("client.id", "...", "longer than 32767 bytes", "shorten it"));
+            }
+            net.client_id = Arc::from(id);
+        }
+        p.millis("request.timeout.ms", 1..=INT_MILLIS, &mut net.request_timeout)?;
+        p.millis("socket.connection.setup.timeout.ms", 1..=LONG_MILLIS, &mut net.connect_timeout)?;
+        net.connect_timeout_max = net.connect_timeout_max.max(net.connect_timeout);
+        p.millis("socket.connection.setup.timeout.max.ms", 1..=LONG_MILLIS, &mut net.connect_timeout_max)?;
+        match p.get("connections.max.idle.ms") {
+            Some("-1") => net.max_idle = Duration::from_millis(LONG_MILLIS),
+            _ => p.millis("connections.max.idle.ms", 1..=LONG_MILLIS, &mut net.max_idle)?,
+        }
+        p.number("receive.message.max.bytes", 1024..=i32::MAX as usize, &mut net.max_frame)?;
+        p.millis("reconnect.backoff.ms", 0..=LONG_MILLIS, &mut net.reconnect_backoff)?;
+        p.millis("reconnect.backoff.max.ms", 0..=LONG_MILLIS, &mut net.reconnect_backoff_max)?;
+        p.millis("retry.backoff.ms", 0..=LONG_MILLIS, &mut config.retry_backoff)?;
+        p.millis("retry.backoff.max.ms", 0..=LONG_MILLIS, &mut config.retry_backoff_max)?;
+        p.millis("metadata.max.age.ms", 0..=LONG_MILLIS, &mut config.metadata_max_age)?;
+        p.millis("metadata.recovery.rebootstrap.trigger.ms", 0..=LONG_MILLIS, &mut config.rebootstrap_after)?;
+        p.millis("default.api.timeout.ms", 0..=INT_MILLIS, &mut config.default_api_timeout)?;
+        match p.get("security.protocol") {
+            None => {}
+            Some(protocol) if protocol.eq_ignore_ascii_case("PLAINTEXT") => {}
+            Some(protocol) => {
+                return Err(ClientError::config(
+                    "security.protocol",
+                    protocol,
+                    "this version of the client speaks PLAINTEXT alone",
+                    "use a PLAINTEXT listener of the broker",
+                ));
+            }
+        }
+        Ok(config)
+    }
+
+    /// The pauses between attempts of one request.
+    pub fn retry_backoff(&self) -> Backoff {
+        Backoff::new(self.retry_backoff, self.retry_backoff_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<ClientConfig, ClientError> {
+        ClientConfig::from_properties(&pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn kafkas_keys_are_read() {
+        let config = read(&[
+            ("bootstrap.servers", "a:1,b:2"),
+            ("client.id", "me"),
+            ("request.timeout.ms", "1500"),
+            ("connections.max.idle.ms", "-1"),
+            ("security.protocol", "plaintext"),
+            ("metrics.num.samples", "2"),
+        ])
+        .unwrap();
+        assert_eq!(config.bootstrap_servers.addresses().len(), 2);
+        assert_eq!(&*config.net.client_id, "me");
+        assert_eq!(config.net.request_timeout, Duration::from_millis(1500));
+        assert!(config.net.max_idle > Duration::from_secs(86_400 * 365));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        for (pairs, expected) in [
+            (&[("client.id", "x")][..], "bootstrap.servers=: a value is required"),
+            (&[("bootstrap.servers", "a:1"), ("request.timeout.ms", "soon")], "request.timeout.ms=soon"),
+            (&[("bootstrap.servers", "a:1"), ("security.protocol", "SASL_SSL")], "security.protocol=SASL_SSL"),
+            (&[("bootstrap.servers", "a:1"), ("bootstrap.server", "a:1")], "did you mean bootstrap.servers?"),
+        ] {
+            let error = read(pairs).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Configuration: Kafka's own keys, or a builder that says the same.
+
+mod client;
+mod properties;
+
+pub use client::{ClientConfig, IGNORED_CLIENT_KEYS};
+pub use properties::{Properties, nearest};

@@ -1,0 +1,207 @@
+//! Reading settings from properties, with errors that name the key, the value and the remedy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::ClientError;
+
+/// Properties on their way into a configuration: it remembers which keys were asked for, so that the rest can be refused.
+#[derive(Debug)]
+pub struct Properties<'a> {
+    values: &'a BTreeMap<String, String>,
+    known: BTreeSet<&'static str>,
+}
+
+impl<'a> Properties<'a> {
+    /// Of these keys and values.
+    pub fn new(values: &'a BTreeMap<String, String>) -> Self {
+        Self { values, known: BTreeSet::new() }
+    }
+
+    /// The value of `key`, trimmed as Kafka trims it.
+    pub fn get(&mut self, key: &'static str) -> Option<&'a str> {
+        self.known.insert(key);
+        self.values.get(key).map(|value| value.trim())
+    }
+
+    /// The value of a key that has no default.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where it is missing or empty.
+    pub fn required(&mut self, key: &'static str, remedy: &'static str) -> Result<&'a str, ClientError> {
+        match self.get(key) {
+            Some(value) if !value.is_empty() => Ok(value),
+            _ => Err(ClientError::config(key, "", "a value is required", remedy)),
+        }
+    }
+
+    /// Sets `field` to a number of `key`, if it is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where it is no number or outside `range`.
+    pub fn number<T>(&mut self, key: &'static str, range: RangeInclusive<T>, field: &mut T) -> Result<(), ClientError>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        let Some(value) = self.get(key) else {
+            return Ok(());
+        };
+        match value.parse() {
+            Ok(number) if range.contains(&number) => {
+                *field = number;
+                Ok(())
+            }
+            _ => Err(ClientError::config(
+                key,
+                value,
+                "not a number that is allowed here",
+                format!("give a whole number from {} to {}", range.start(), range.end()),
+            )),
+        }
+    }
+
+    /// Sets `field` to a time of `key` in milliseconds, if it is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where it is no number or outside `range`.
+    pub fn millis(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        field: &mut Duration,
+    ) -> Result<(), ClientError> {
+        let mut millis = 0;
+        if self.get(key).is_some() {
+            self.number(key, range, &mut millis)?;
+            *field = Duration::from_millis(millis);
+        }
+        Ok(())
+    }
+
+    /// Sets `field` to `true` or `false`, if `key` is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where it is neither.
+    pub fn boolean(&mut self, key: &'static str, field: &mut bool) -> Result<(), ClientError> {
+        self.one_of(key, &[("true", true), ("false", false)], field)
+    }
+
+    /// Sets `field` to what the value of `key` stands for, if it is there. Values are matched without regard to case.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where the value is none of `values`.
+    pub fn one_of<T: Clone>(
+        &mut self,
+        key: &'static str,
+        values: &[(&str, T)],
+        field: &mut T,
+    ) -> Result<(), ClientError> {
+        let Some(value) = self.get(key) else {
+            return Ok(());
+        };
+        match values.iter().find(|(name, _)| name.eq_ignore_ascii_case(value)) {
+            Some((_, meant)) => {
+                *field = meant.clone();
+                Ok(())
+            }
+            None => {
+                let names: Vec<_> = values.iter().map(|(name, _)| *name).collect();
+                Err(ClientError::config(
+                    key,
+                    value,
+                    "not a value of this setting",
+                    format!("use {}", names.join(" or ")),
+                ))
+            }
+        }
+    }
+
+    /// Ends the reading. Keys of Kafka's that have no meaning here (`ignored`) are logged once; a key that ends in a dot
+    /// stands for all that begin with it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a key that nobody knows, with the nearest one that is known.
+    pub fn finish(self, ignored: &[&str]) -> Result<(), ClientError> {
+        let is_ignored =
+            |key: &str| ignored.iter().any(|i| if i.ends_with('.') { key.starts_with(i) } else { key == *i });
+        for (key, value) in self.values {
+            if self.known.contains(key.as_str()) {
+                continue;
+            }
+            if is_ignored(key) {
+                tracing::warn!("setting {key} has no effect in this client");
+                continue;
+            }
+            let remedy = match nearest(key, self.known.iter().copied()) {
+                Some(known) => format!("did you mean {known}?"),
+                None => "remove it".to_owned(),
+            };
+            // The value may be a secret under a misspelt key.
+            let shown = if value.is_empty() { "" } else { "..." };
+            return Err(ClientError::config(key, shown, "no such setting", remedy));
+        }
+        Ok(())
+    }
+}
+
+/// The known key that takes the fewest changes of a letter to reach, if it takes no more than a third of the letters.
+pub fn nearest<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let (changes, nearest) = known.into_iter().map(|known| (distance(key, known), known)).min()?;
+    (changes * 3 <= key.chars().count()).then_some(nearest)
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest_one_and_without_its_value() {
+        let values = map(&[("retry.backof.ms", "secret")]);
+        let mut properties = Properties::new(&values);
+        properties.get("retry.backoff.ms");
+        properties.get("retry.backoff.max.ms");
+        let error = properties.finish(&[]).unwrap_err().to_string();
+        assert!(error.contains("retry.backof.ms") && error.contains("did you mean retry.backoff.ms?"), "{error}");
+        assert!(!error.contains("secret"));
+    }
+
+    #[test]
+    fn ignored_keys_and_prefixes_are_let_through() {
+        let values = map(&[("metric.reporters", "x"), ("ssl.endpoint.identification.algorithm", "")]);
+        assert!(Properties::new(&values).finish(&["metric.reporters", "ssl."]).is_ok());
+        assert!(Properties::new(&values).finish(&["metric.reporters"]).is_err());
+    }
+
+    #[test]
+    fn values_out_of_range_name_key_value_and_range() {
+        let values = map(&[("linger.ms", "-1"), ("acks", "2")]);
+        let mut properties = Properties::new(&values);
+        let mut linger = Duration::ZERO;
+        let error = properties.millis("linger.ms", 0..=1000, &mut linger).unwrap_err().to_string();
+        assert!(error.contains("linger.ms=-1") && error.contains("0 to 1000"), "{error}");
+        let error = properties.one_of("acks", &[("all", -1), ("1", 1)], &mut 0).unwrap_err().to_string();
+        assert!(error.contains("acks=2") && error.contains("use all or 1"), "{error}");
+    }
+}

@@ -1,0 +1,44 @@
+//! What a connection is made with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ackflow_protocol::wire::frame::DEFAULT_MAX_FRAME;
+
+/// The settings of one connection. Each field names the property that sets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NetConfig {
+    /// `client.id`: what the broker calls this client in its logs, metrics and quotas.
+    pub client_id: Arc<str>,
+    /// `request.timeout.ms`: how long an answer may take.
+    pub request_timeout: Duration,
+    /// `socket.connection.setup.timeout.ms`: how long one address may take to connect and to say its versions.
+    pub connect_timeout: Duration,
+    /// `socket.connection.setup.timeout.max.ms`: what the former grows to over attempts that fail in a row.
+    pub connect_timeout_max: Duration,
+    /// `connections.max.idle.ms`: a connection that has had nothing to do for so long is closed.
+    pub max_idle: Duration,
+    /// `receive.message.max.bytes`: the largest response that is taken. It has to exceed `fetch.max.bytes` by the
+    /// largest record batch of the topics.
+    pub max_frame: usize,
+    /// `reconnect.backoff.ms`: the pause after a failed attempt to connect.
+    pub reconnect_backoff: Duration,
+    /// `reconnect.backoff.max.ms`: what the former grows to.
+    pub reconnect_backoff_max: Duration,
+}
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        Self {
+            client_id: Arc::from("ackflow"),
+            request_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            connect_timeout_max: Duration::from_secs(30),
+            max_idle: Duration::from_secs(9 * 60),
+            max_frame: DEFAULT_MAX_FRAME,
+            reconnect_backoff: Duration::from_millis(50),
+            reconnect_backoff_max: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Making a connection: resolve, connect, ask for versions.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ackflow_protocol::wire::frame::MAX_UNAUTHENTICATED_FRAME;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use super::address::Address;
+use super::config::NetConfig;
+use super::frames::FrameReader;
+use super::negotiate::{Versions, negotiate};
+use crate::error::{ClientError, ErrorKind};
+
+/// A connection that has said its versions and has no owner yet.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) reader: FrameReader<OwnedReadHalf>,
+    pub(super) writer: OwnedWriteHalf,
+    pub(super) versions: Versions,
+}
+
+/// Tries every address that the host's name stands for, until one is a broker.
+pub(super) async fn open(broker: &Arc<str>, host: &str, port: u16, config: &NetConfig) -> Result<Opened, ClientError> {
+    let addresses = match timeout(config.connect_timeout, lookup_host((host, port))).await {
+        Ok(Ok(addresses)) => addresses,
+        Ok(Err(error)) => return Err(unreachable(broker, format!("the name cannot be resolved: {error}"))),
+        Err(_) => return Err(unreachable(broker, timed_out(config, "resolving the name"))),
+    };
+    let mut last = unreachable(broker, "the name stands for no address".into());
+    for address in addresses {
+        match timeout(config.connect_timeout, open_one(broker, address, config)).await {
+            Ok(Ok(opened)) => return Ok(opened),
+            Ok(Err(error)) => last = error,
+            Err(_) => last = unreachable(broker, timed_out(config, "connecting")),
+        }
+    }
+    Err(last)
+}
+
+async fn open_one(broker: &Arc<str>, address: SocketAddr, config: &NetConfig) -> Result<Opened, ClientError> {
+    let stream = tcp(address).await.map_err(|error| unreachable(broker, format!("{address}: {error}")))?;
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = FrameReader::new(reader, MAX_UNAUTHENTICATED_FRAME);
+    let versions = negotiate(&mut reader, &mut writer, &config.client_id).await.map_err(|error| {
+        // Nothing but the question for versions was sent, so a connection that ends now is one that was never made.
+        match error.kind() {
+            ErrorKind::Disconnected => error
+                .of_kind(ErrorKind::Unreachable)
+                .remedy("check that the port is one of a Kafka listener with this client's security.protocol"),
+            _ => error,
+        }
+        .at(broker.to_string())
+    })?;
+    reader.set_limit(config.max_frame);
+    Ok(Opened { reader, writer, versions })
+}
+
+async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn timed_out(config: &NetConfig, doing: &str) -> String {
+    format!("{doing} took longer than socket.connection.setup.timeout.ms={}", config.connect_timeout.as_millis())
+}
+
+fn unreachable(broker: &Arc<str>, reason: String) -> ClientError {
+    ClientError::new(ErrorKind::Unreachable, "connecting", reason).at(broker.to_string()).remedy(
+        "check that a broker listens there and can be reached from here; the address comes from bootstrap.servers or \
+         from the broker's advertised.listeners",
+    )
+}
+
+/// Names a broker in errors and logs.
+pub(super) fn broker_name(host: &str, port: u16) -> Arc<str> {
+    Address { host: host.into(), port }.to_string().into()
+}

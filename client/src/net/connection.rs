@@ -1,0 +1,157 @@
+//! A connection to one broker, as its callers see it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use ackflow_protocol::wire::{ApiKey, Request, decode_response, encode_request};
+use tokio::time::timeout;
+
+use super::config::NetConfig;
+use super::connect::{broker_name, open};
+use super::negotiate::{NEXT_CORRELATION_ID, Versions};
+use super::owner;
+use super::queue::Queue;
+use crate::error::{ClientError, ErrorKind};
+
+/// A connection to one broker: requests go out in the order of the calls, many may be under way at a time.
+///
+/// It is a handle: clones share one connection, and the connection closes when the last of them is dropped. A task of
+/// its own owns the socket, so dropping a call only abandons its answer. Any failure of the socket ends the connection
+/// for good and fails all its calls at once.
+#[derive(Clone)]
+pub struct Connection(Arc<Handle>);
+
+struct Handle {
+    broker: Arc<str>,
+    client_id: Arc<str>,
+    versions: Versions,
+    next_correlation_id: AtomicI32,
+    queue: Arc<Queue>,
+}
+
+impl Connection {
+    /// Connects to a broker and asks for its versions. Every address of `host` is tried in turn.
+    ///
+    /// Cancel-safe: dropping it closes what was opened. Needs a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unreachable`] where there is no broker to talk to, [`ErrorKind::Malformed`] where something else
+    /// than a broker answers.
+    pub async fn connect(host: &str, port: u16, config: &NetConfig) -> Result<Self, ClientError> {
+        let broker = broker_name(host, port);
+        let opened = open(&broker, host, port, config).await?;
+        let queue = Arc::new(Queue::new());
+        tokio::spawn(owner::run(queue.clone(), broker.clone(), opened.reader, opened.writer, config.max_idle));
+        Ok(Self(Arc::new(Handle {
+            broker,
+            client_id: config.client_id.clone(),
+            versions: opened.versions,
+            next_correlation_id: AtomicI32::new(NEXT_CORRELATION_ID),
+            queue,
+        })))
+    }
+
+    /// Sends a request, in the newest stable version that both sides speak, and waits for its response.
+    ///
+    /// The request is queued when the future is first polled, and goes out whole. Cancel-safe: dropping the future
+    /// abandons the answer and nothing else. An answer that does not come within `within` ends the connection, as in
+    /// Kafka's own client: a broker answers in order, so nothing else would come either.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnsupportedVersion`] where the broker does not speak the API or the version lacks a field that is
+    /// set; [`ErrorKind::NotSent`], [`ErrorKind::Disconnected`] and [`ErrorKind::TimedOut`] by how far the request
+    /// came; [`ErrorKind::Malformed`].
+    pub async fn call<R: Request>(&self, request: &R, within: Duration) -> Result<R::Response, ClientError> {
+        let handle = &*self.0;
+        let version = handle.versions.agreed(R::KEY).ok_or_else(|| self.named(handle.versions.unsupported::<R>()))?;
+        let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
+        let frame = encode_request(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
+            let doing = format!("sending {} v{version}", R::NAME);
+            self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
+        })?;
+        let answer = handle.queue.push(correlation_id, frame)?;
+        let frame = match timeout(within, answer).await {
+            Ok(Ok(answer)) => answer?,
+            Ok(Err(_)) => unreachable!("the queue answers every waiter before it lets go of it"),
+            Err(_) => return Err(self.timed_out::<R>(within)),
+        };
+        decode_response(frame, version).map(|(_, response)| response).map_err(|error| {
+            self.named(ClientError::new(
+                ErrorKind::Malformed,
+                format!("reading the answer to {}", R::NAME),
+                error.to_string(),
+            ))
+        })
+    }
+
+    fn timed_out<R: Request>(&self, within: Duration) -> ClientError {
+        let reason = format!("no answer to {} within {} ms", R::NAME, within.as_millis());
+        let error = self.named(
+            ClientError::new(ErrorKind::TimedOut, "waiting for an answer", reason)
+                .remedy("check the load of the broker and the network, or raise request.timeout.ms"),
+        );
+        self.0.queue.close(error.clone().of_kind(ErrorKind::Disconnected));
+        error
+    }
+
+    fn named(&self, error: ClientError) -> ClientError {
+        error.at(self.broker().to_owned())
+    }
+
+    /// The broker, as `host:port`.
+    pub fn broker(&self) -> &str {
+        &self.0.broker
+    }
+
+    /// The version of an API that this connection speaks: the newest stable one that both sides know.
+    pub fn version(&self, key: ApiKey) -> Option<i16> {
+        self.0.versions.agreed(key)
+    }
+
+    /// The level of a finalized feature of the cluster, such as `share.version`; `None` where the cluster does not have
+    /// it or the broker does not say.
+    pub fn finalized_feature(&self, name: &str) -> Option<i16> {
+        self.0.versions.feature(name)
+    }
+
+    /// Completes when the connection has ended, whoever ended it, also while nothing is asked. Cancel-safe.
+    pub async fn closed(&self) {
+        self.0.queue.closed().await;
+    }
+
+    /// Whether the connection has ended.
+    pub fn is_closed(&self) -> bool {
+        self.0.queue.is_closed()
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn end(&self) -> Option<ClientError> {
+        self.0.queue.end()
+    }
+
+    /// Ends the connection; all calls under way fail.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+impl Handle {
+    fn close(&self) {
+        let error = ClientError::new(ErrorKind::Closed, "waiting for an answer", "this client closed the connection");
+        self.queue.close(error.at(self.broker.to_string()));
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("broker", &self.broker()).field("closed", &self.is_closed()).finish()
+    }
+}

@@ -1,0 +1,20 @@
+//! Connections to brokers: addresses, frames, versions.
+
+mod address;
+mod backoff;
+mod config;
+mod connect;
+mod connection;
+mod frames;
+mod negotiate;
+mod owner;
+mod queue;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use address::{Address, BootstrapServers};
+pub use backoff::Backoff;
+pub use config::NetConfig;
+pub use connection::Connection;

@@ -1,0 +1,144 @@
+//! Which versions a connection speaks: ApiVersions, the first request on each.
+
+use std::collections::HashMap;
+
+use ackflow_protocol::for_each_api;
+use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+use ackflow_protocol::wire::frame::MAX_UNAUTHENTICATED_FRAME;
+use ackflow_protocol::wire::{ApiKey, DecodeError, ErrorCode, Message, Request, encode_request};
+use bytes::Buf;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+use super::frames::FrameReader;
+use super::owner::reading_failed;
+use crate::error::{ClientError, ErrorKind};
+
+/// The correlation id of the first request; the second one, where there is one, has the next.
+const FIRST_CORRELATION_ID: i32 = 0;
+/// The first correlation id that negotiation does not use.
+pub(super) const NEXT_CORRELATION_ID: i32 = 2;
+
+/// What both sides speak.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Versions {
+    /// By API, where both sides have a version in common: the newest that is stable.
+    agreed: HashMap<ApiKey, i16>,
+    /// By API, what the broker offers.
+    offered: HashMap<ApiKey, (i16, i16)>,
+    /// Finalized features of the cluster and their levels.
+    features: HashMap<String, i16>,
+}
+
+impl Versions {
+    /// The version of an API that is spoken here.
+    pub(super) fn agreed(&self, key: ApiKey) -> Option<i16> {
+        self.agreed.get(&key).copied()
+    }
+
+    /// The level of a finalized feature.
+    pub(super) fn feature(&self, name: &str) -> Option<i16> {
+        self.features.get(name).copied()
+    }
+
+    /// Says why there is no version of `R` in common.
+    pub(super) fn unsupported<R: Request>(&self) -> ClientError {
+        let (ours_from, ours_to) = (R::VERSIONS.start(), R::NEWEST_STABLE);
+        let reason = match self.offered.get(&R::KEY) {
+            None => format!("the broker does not offer {}", R::KEY),
+            Some((from, to)) => {
+                format!("the broker offers {} {from} to {to}, this client speaks {ours_from} to {ours_to}", R::KEY)
+            }
+        };
+        ClientError::new(ErrorKind::UnsupportedVersion, format!("sending {}", R::NAME), reason)
+            .remedy("use a broker that offers this API, such as Apache Kafka 4.2 or newer")
+    }
+
+    fn new(response: ApiVersionsResponse) -> Self {
+        let offered: HashMap<_, _> =
+            response.api_keys.iter().map(|api| (ApiKey(api.api_key), (api.min_version, api.max_version))).collect();
+        let mut agreed = HashMap::new();
+        macro_rules! agree {
+            ($($name:ident($request:ty, $response:ty)),* $(,)?) => {
+                $(if let Some(version) = offered.get(&<$request>::KEY).and_then(|range| common::<$request>(*range)) {
+                    agreed.insert(<$request>::KEY, version);
+                })*
+            };
+        }
+        for_each_api!(agree);
+        // With an epoch of -1 the broker does not know the levels yet.
+        let features = match response.finalized_features_epoch {
+            0.. => response.finalized_features.into_iter().map(|f| (f.name, f.max_version_level)).collect(),
+            _ => HashMap::new(),
+        };
+        Self { agreed, offered, features }
+    }
+}
+
+/// The newest stable version within `from` to `to`, if there is one.
+fn common<R: Request>((from, to): (i16, i16)) -> Option<i16> {
+    let newest = to.min(R::NEWEST_STABLE);
+    (newest >= from && newest >= *R::VERSIONS.start()).then_some(newest)
+}
+
+/// Asks the broker for its versions. A broker that does not know the version of the request itself answers in version 0
+/// and says what it knows; then it is asked once more, on the same connection.
+pub(super) async fn negotiate<R, W>(
+    reader: &mut FrameReader<R>,
+    writer: &mut W,
+    client_id: &str,
+) -> Result<Versions, ClientError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    reader.set_limit(MAX_UNAUTHENTICATED_FRAME);
+    let newest = ApiVersionsRequest::NEWEST_STABLE;
+    let mut response = ask(reader, writer, client_id, FIRST_CORRELATION_ID, newest).await?;
+    if response.error_code == ErrorCode::UNSUPPORTED_VERSION {
+        let own = response.api_keys.iter().find(|api| api.api_key == ApiKey::API_VERSIONS.0);
+        let version = match own {
+            Some(own) => common::<ApiVersionsRequest>((own.min_version, own.max_version)).unwrap_or(0),
+            None => 0,
+        };
+        response = ask(reader, writer, client_id, FIRST_CORRELATION_ID + 1, version).await?;
+    }
+    match response.error_code.ok() {
+        Ok(()) => Ok(Versions::new(response)),
+        Err(code) => Err(ClientError::broker("asking for the broker's versions", code, None)),
+    }
+}
+
+async fn ask<R, W>(
+    reader: &mut FrameReader<R>,
+    writer: &mut W,
+    client_id: &str,
+    correlation_id: i32,
+    version: i16,
+) -> Result<ApiVersionsResponse, ClientError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    const DOING: &str = "asking for the broker's versions";
+    let request = ApiVersionsRequest {
+        client_software_name: "ackflow".into(),
+        client_software_version: env!("CARGO_PKG_VERSION").into(),
+        ..Default::default()
+    };
+    let frame = encode_request(&request, version, correlation_id, Some(client_id))
+        .map_err(|error| ClientError::new(ErrorKind::Invalid, DOING, error.to_string()))?;
+    writer
+        .write_all(&frame)
+        .await
+        .map_err(|error| ClientError::new(ErrorKind::Disconnected, DOING, format!("writing failed: {error}")))?;
+
+    let mut answer = reader.next().await.map_err(|error| reading_failed(error).while_doing(DOING))?;
+    let malformed = |reason: String| ClientError::new(ErrorKind::Malformed, DOING, reason);
+    match answer.try_get_i32() {
+        Ok(id) if id == correlation_id => {}
+        Ok(id) => return Err(malformed(format!("the answer has correlation id {id}, not {correlation_id}"))),
+        Err(_) => return Err(malformed("the answer has no correlation id".into())),
+    }
+    let decoded = ApiVersionsResponse::decode_any(answer, version);
+    decoded.map(|(response, _)| response).map_err(|error: DecodeError| malformed(error.to_string()))
+}

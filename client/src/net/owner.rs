@@ -1,0 +1,93 @@
+//! The task that owns a connection. Nobody else touches the socket, so a caller that goes away cannot leave half a
+//! frame on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+use super::frames::{FrameError, FrameReader, OutgoingFrames};
+use super::queue::Queue;
+use crate::error::{ClientError, ErrorKind};
+
+/// Runs a connection until it ends, and tells everyone who waits why it did.
+pub(super) async fn run<R, W>(
+    queue: Arc<Queue>,
+    broker: Arc<str>,
+    reader: FrameReader<R>,
+    writer: W,
+    max_idle: Duration,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let end = tokio::select! {
+        end = read(&queue, reader) => end,
+        end = write(&queue, writer) => end,
+        end = idle(&queue, max_idle) => end,
+        // Whoever closed it gave the reason.
+        () = queue.closed() => return,
+    };
+    tracing::debug!(broker = &*broker, reason = %end, "connection ended");
+    queue.close(end.at(broker.to_string()));
+}
+
+async fn write<W: AsyncWrite + Unpin>(queue: &Queue, mut writer: W) -> ClientError {
+    let mut frames = OutgoingFrames::default();
+    loop {
+        queue.take_unsent(&mut frames).await;
+        if let Err(error) = writer.write_all_buf(&mut frames).await {
+            return disconnected(format!("writing failed: {error}"));
+        }
+    }
+}
+
+async fn read<R: AsyncRead + Unpin>(queue: &Queue, mut reader: FrameReader<R>) -> ClientError {
+    loop {
+        let frame = match reader.next().await {
+            Ok(frame) => frame,
+            Err(error) => return reading_failed(error),
+        };
+        let Some(id) = frame.first_chunk().map(|id| i32::from_be_bytes(*id)) else {
+            return malformed(format!("an answer of {} bytes has no correlation id", frame.len()));
+        };
+        if !queue.answer(id, frame) {
+            return malformed(format!("an answer has correlation id {id}, which no request had"));
+        }
+    }
+}
+
+/// Ends when nothing has happened for `max_idle`. The broker would close such a connection a little later
+/// (its own `connections.max.idle.ms` is 10 minutes), perhaps just as a request is being written.
+async fn idle(queue: &Queue, max_idle: Duration) -> ClientError {
+    loop {
+        let idle_for = queue.idle_since().map_or(Duration::ZERO, |since| since.elapsed());
+        if idle_for >= max_idle {
+            return disconnected("closed after being idle for connections.max.idle.ms");
+        }
+        tokio::time::sleep(max_idle - idle_for).await;
+    }
+}
+
+/// The error that ends a connection from which no frame can be read any more.
+pub(super) fn reading_failed(error: FrameError) -> ClientError {
+    match error {
+        FrameError::Closed => disconnected("the broker closed the connection"),
+        FrameError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            disconnected("the broker closed the connection within an answer")
+        }
+        FrameError::Io(error) => disconnected(format!("reading failed: {error}")),
+        FrameError::Malformed(error) => malformed(error.to_string()).remedy(
+            "check that the port is one of a Kafka listener with this client's security.protocol; if an answer is too \
+             large, raise receive.message.max.bytes above fetch.max.bytes plus the largest record batch",
+        ),
+    }
+}
+
+fn disconnected(reason: impl Into<std::borrow::Cow<'static, str>>) -> ClientError {
+    ClientError::new(ErrorKind::Disconnected, "waiting for an answer", reason)
+}
+
+fn malformed(reason: String) -> ClientError {
+    ClientError::new(ErrorKind::Malformed, "reading an answer", reason)
+}

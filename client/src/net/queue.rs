@@ -1,0 +1,158 @@
+//! What the callers of a connection and the task that owns it share: the frames to write and who waits for what.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::frames::OutgoingFrames;
+use crate::error::{ClientError, ErrorKind};
+
+/// The answer to one request: the frame, or why none will come.
+pub(super) type Answer = Result<Bytes, ClientError>;
+
+/// The queue of a connection. It is open until [`Queue::close`] gives a reason.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    wake: Notify,
+    closed: CancellationToken,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Frames that the owner has not begun to write.
+    unsent: VecDeque<Request>,
+    /// Who waits, in the order of the frames. A broker answers in that order, so the first one is nearly always it.
+    waiting: VecDeque<Waiter>,
+    last_activity: Instant,
+    end: Option<ClientError>,
+}
+
+#[derive(Debug)]
+struct Request {
+    correlation_id: i32,
+    frame: Bytes,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    correlation_id: i32,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                unsent: VecDeque::new(),
+                waiting: VecDeque::new(),
+                last_activity: Instant::now(),
+                end: None,
+            }),
+            wake: Notify::new(),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    /// Queues a frame for writing and gives what its answer will come through.
+    pub(super) fn push(&self, correlation_id: i32, frame: Bytes) -> Result<oneshot::Receiver<Answer>, ClientError> {
+        let (sender, answer) = oneshot::channel();
+        {
+            let mut state = self.lock();
+            if let Some(end) = &state.end {
+                return Err(end.clone());
+            }
+            state.unsent.push_back(Request { correlation_id, frame });
+            state.waiting.push_back(Waiter { correlation_id, answer: sender });
+            state.last_activity = Instant::now();
+        }
+        self.wake.notify_one();
+        Ok(answer)
+    }
+
+    /// Waits until there is something to write, and moves all of it to `frames`. Cancel-safe.
+    pub(super) async fn take_unsent(&self, frames: &mut OutgoingFrames) {
+        loop {
+            {
+                let mut state = self.lock();
+                if !state.unsent.is_empty() {
+                    state.unsent.drain(..).for_each(|request| frames.push(request.frame));
+                    return;
+                }
+            }
+            self.wake.notified().await;
+        }
+    }
+
+    /// Hands an answer to its waiter, who may have gone. False where no request has this id.
+    pub(super) fn answer(&self, correlation_id: i32, frame: Bytes) -> bool {
+        let mut state = self.lock();
+        let at = state.waiting.iter().position(|waiter| waiter.correlation_id == correlation_id);
+        let Some(waiter) = at.and_then(|at| state.waiting.remove(at)) else {
+            return false;
+        };
+        state.last_activity = Instant::now();
+        drop(state);
+        // The waiter may have gone: then the answer has come too late and nobody wants it.
+        let _ = waiter.answer.send(Ok(frame));
+        true
+    }
+
+    /// Since when nothing is asked or answered; `None` while someone waits.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        state.waiting.is_empty().then_some(state.last_activity)
+    }
+
+    /// Ends the connection and fails all who wait, at once and with the same reason. The first reason stands.
+    pub(super) fn close(&self, reason: ClientError) {
+        let (waiting, unsent) = {
+            let mut state = self.lock();
+            if state.end.is_some() {
+                return;
+            }
+            // Whoever comes now can be sure that nothing was sent.
+            state.end = Some(not_sent(&reason));
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.unsent))
+        };
+        self.closed.cancel();
+        for waiter in waiting {
+            let is_unsent = unsent.iter().any(|request| request.correlation_id == waiter.correlation_id);
+            let reason = if is_unsent { not_sent(&reason) } else { reason.clone() };
+            // A waiter that has gone needs no reason.
+            let _ = waiter.answer.send(Err(reason));
+        }
+    }
+
+    /// Whether [`Queue::close`] was called.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    /// Completes when [`Queue::close`] is called. Cancel-safe.
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// The reason given to [`Queue::close`].
+    pub(super) fn end(&self) -> Option<ClientError> {
+        self.lock().end.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that holds the lock can panic halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same reason, for a request of which no byte was written.
+fn not_sent(reason: &ClientError) -> ClientError {
+    match reason.kind() {
+        ErrorKind::Disconnected | ErrorKind::TimedOut => reason.clone().of_kind(ErrorKind::NotSent),
+        _ => reason.clone(),
+    }
+}
