@@ -201,3 +201,19 @@ fn unhex(text: &str) -> Option<Bytes> {
     let digits = digits.filter(|d| d.len() % 2 == 0)?;
     Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORE: &str = include_str!("../../testdata/vectors/core.jsonl");
+
+    #[test]
+    fn every_core_vector_holds() {
+        for (i, line) in CORE.lines().enumerate() {
+            if let Err(e) = check_line(line) {
+                panic!("line {}: {e}", i + 1);
+            }
+        }
+    }
+}

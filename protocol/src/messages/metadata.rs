@@ -7,10 +7,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::OPERATIONS_NOT_REQUESTED;
 use crate::wire::{ApiKey, Decode, DecodeError, Decoder, Encode, Encoder, ErrorCode, Message, Request, Response, Uuid};
-
-/// The value of authorized operations that were not asked for.
-pub const OPERATIONS_NOT_REQUESTED: i32 = i32::MIN;
 
 /// Which topics to describe.
 #[derive(Debug, Clone, PartialEq)]
