@@ -1,5 +1,7 @@
 //! What reading records costs in memory: nothing a record, and a bounded amount for data that inflates without end.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,

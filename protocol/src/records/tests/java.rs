@@ -1,6 +1,17 @@
 //! Batches that Kafka's own client compressed, each of several blocks: testdata/gen/Batches.java says what is in them.
 
+use proptest::prelude::*;
+
 use super::*;
+
+/// The batches: codec and bytes.
+fn batches() -> impl Iterator<Item = (&'static str, Bytes)> {
+    let text = include_str!("../../../../testdata/batches/java.tsv");
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let (name, hex) = line.split_once('\t').expect("two columns");
+        (name, unhex(hex))
+    })
+}
 
 /// Records in each batch.
 const RECORDS: i64 = 900;
@@ -8,9 +19,8 @@ const RECORDS: i64 = 900;
 #[test]
 fn what_kafkas_client_compresses_is_read() {
     let mut codecs = Vec::new();
-    for line in include_str!("../../../../testdata/batches/java.tsv").lines().filter(|line| !line.starts_with('#')) {
-        let (name, hex) = line.split_once('\t').unwrap();
-        let batch = only_batch(unhex(hex));
+    for (name, bytes) in batches() {
+        let batch = only_batch(bytes);
         assert_eq!(batch.compression().name(), name);
         batch.verify_crc().unwrap();
         let batch = batch.decompress(1 << 20).unwrap();
@@ -35,4 +45,24 @@ fn check(i: i64, record: &Record<'_>) {
     let number = i.to_string();
     let expected = [Header::new("h", Some(number.as_bytes())), Header::new("n", None)];
     assert_eq!(headers, if i % 5 == 0 { &expected[..] } else { &[] });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damage_to_what_kafkas_client_compressed_does_not_panic(
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        for (name, bytes) in batches() {
+            let mut bytes = bytes.to_vec();
+            for (at, byte) in &damage {
+                let at = BATCH_OVERHEAD + at.index(bytes.len() - BATCH_OVERHEAD);
+                bytes[at] = *byte;
+            }
+            let batch = only_batch(bytes.into());
+            let readable = batch.clone().decompress(1 << 20).map(|batch| batch.records().all(|record| record.is_ok()));
+            prop_assert!(batch.verify_crc().is_err() || readable == Ok(true), "{name}: {readable:?}");
+        }
+    }
 }
