@@ -3,6 +3,8 @@
 
 pub mod interrupt;
 pub mod kafka;
+pub mod layers;
+pub mod no_c;
 pub mod process;
 pub mod random;
 pub mod vectors;

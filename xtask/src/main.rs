@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{interrupt, kafka, vectors};
+use xtask::{interrupt, kafka, layers, no_c, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -16,6 +16,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Kafka(kafka::command::Arguments),
+    Layers(layers::Arguments),
+    NoC(no_c::Arguments),
     Vectors(vectors::Arguments),
 }
 
@@ -37,6 +39,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
     interrupt::listen()?;
     match task {
         Task::Kafka(arguments) => kafka::command::run(&arguments),
+        Task::Layers(_) => layers::run().map(|()| ExitCode::SUCCESS),
+        Task::NoC(_) => no_c::run().map(|()| ExitCode::SUCCESS),
         Task::Vectors(arguments) => vectors::run(&arguments).map(|()| ExitCode::SUCCESS),
     }
 }

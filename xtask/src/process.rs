@@ -158,6 +158,28 @@ impl Drop for Process {
     }
 }
 
+/// Runs a short command to its end and returns what it printed.
+///
+/// # Errors
+/// When it cannot be run or fails, with what it said on standard error.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run `{}`", line(command)))?;
+    ensure!(
+        output.status.success(),
+        "`{}` failed ({}):\n{}",
+        line(command),
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).with_context(|| format!("`{}` printed no UTF-8", line(command)))
+}
+
+/// The command as one would type it, for messages.
+pub fn line(command: &Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
 /// User and system time of a process so far, all threads, dead ones too (proc(5), fields 14 and 15 of stat).
 ///
 /// # Errors
@@ -186,7 +208,7 @@ mod tests {
 
     #[test]
     fn dropped_process_is_gone() {
-        let process = shell("sleep 600");
+        let process = shell("exec sleep 600");
         let id = process.id();
         drop(process);
         assert!(cpu_time(id).is_err());
@@ -200,7 +222,7 @@ mod tests {
 
     #[test]
     fn overdue_process_is_an_error() {
-        let error = shell("sleep 600").wait(Duration::from_millis(20)).unwrap_err();
+        let error = shell("exec sleep 600").wait(Duration::from_millis(20)).unwrap_err();
         assert!(error.to_string().contains("did not end within"), "{error}");
     }
 
