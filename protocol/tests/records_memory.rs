@@ -2,78 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    hint::black_box,
-};
+#[path = "support/counting.rs"]
+mod counting;
+
+use std::hint::black_box;
 
 use ackflow_protocol::records::{
     BatchBuilder, BatchOptions, Batches, Compression, DEFAULT_DECOMPRESSION_LIMIT, DecompressError, Header, RecordBatch,
 };
+use counting::{allocations, peak};
 
 const MIB: usize = 1 << 20;
-
-/// Counts what the current thread takes, so that tests may run side by side.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-fn grow(by: isize) {
-    LIVE.set(LIVE.get() + by);
-    PEAK.set(PEAK.get().max(LIVE.get()));
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts can only be written with unsafe")]
-// SAFETY: everything is handed on to the system's allocator as it came; the counters are plain cells that allocate nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        grow(layout.size() as isize);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        grow(layout.size() as isize);
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // Old and new may exist side by side while it copies.
-        grow(size as isize);
-        grow(-(layout.size() as isize));
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        grow(-(layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// How often `work` allocates.
-fn allocations<T>(work: impl FnOnce() -> T) -> (usize, T) {
-    let before = ALLOCATIONS.get();
-    let result = work();
-    (ALLOCATIONS.get() - before, result)
-}
-
-/// The most that `work` holds at a time, in bytes.
-fn peak<T>(work: impl FnOnce() -> T) -> (usize, T) {
-    let before = LIVE.get();
-    PEAK.set(before);
-    let result = work();
-    ((PEAK.get() - before) as usize, result)
-}
 
 fn thousand_records(compression: Compression) -> bytes::Bytes {
     let mut builder = BatchBuilder::new(BatchOptions { compression, max_size: usize::MAX, ..BatchOptions::default() });

@@ -234,11 +234,11 @@ impl RecordBatch {
     }
 }
 
-/// The error for a batch that is not magic 2, or is shorter than its magic allows.
+/// The error for a batch that is of another format, or shorter than a header of this one.
 fn foreign(frame: &[u8]) -> BatchError {
     let base_offset = frame.first_chunk().map_or(-1, |bytes| i64::from_be_bytes(*bytes));
     match frame.get(MAGIC_AT) {
         Some(&magic) if magic != 2 => BatchError::Magic { base_offset, magic: magic as i8 },
-        _ => BatchError::Length { base_offset, length: (frame.len() - LOG_OVERHEAD.min(frame.len())) as i32 },
+        _ => BatchError::Length { base_offset, length: frame.len().saturating_sub(LOG_OVERHEAD) as i32 },
     }
 }

@@ -8,7 +8,7 @@ use super::{
     header::{LOG_OVERHEAD, MAGIC_AT},
 };
 
-/// The shortest length field that any format has: that of a magic 0 message.
+/// The smallest length field that any format has: that of a magic 0 message.
 const SHORTEST_LENGTH: i32 = 14;
 
 /// Iterator over the batches of one `records` field.

@@ -5,8 +5,8 @@ use super::compression::Compression;
 /// Why a batch, or a record in it, cannot be read. Bytes that come from a broker never do worse than this.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// The length field is too small for any batch, so where the next one starts is unknown: the walk over the field
-    /// ends here.
+    /// The length field is too small for a header. When it is too small for any format (below 14), where the next batch
+    /// starts is unknown, and the walk over the field ends.
     #[error("batch at offset {base_offset} says it is {length} bytes long, less than any batch is")]
     Length {
         /// First offset of the batch, as it says itself.

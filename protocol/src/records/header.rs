@@ -91,7 +91,7 @@ impl BatchHeader {
             .parse(input)
     }
 
-    /// Appends the header; the exact mirror of [`parse`](Self::parse).
+    /// Writes the header; the exact mirror of [`parse`](Self::parse).
     pub(super) fn write(&self, out: &mut [u8; BATCH_OVERHEAD]) {
         let mut rest = &mut out[..];
         let mut put = |field: &[u8]| {
