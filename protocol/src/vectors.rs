@@ -203,17 +203,4 @@ fn unhex(text: &str) -> Option<Bytes> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CORE: &str = include_str!("../../testdata/vectors/core.jsonl");
-
-    #[test]
-    fn every_core_vector_holds() {
-        for (i, line) in CORE.lines().enumerate() {
-            if let Err(e) = check_line(line) {
-                panic!("line {}: {e}", i + 1);
-            }
-        }
-    }
-}
+mod tests;

@@ -134,19 +134,21 @@ pub struct FinalizedFeatureKey {
 }
 
 impl ApiVersionsResponse {
-    /// Reads the body of an answer to a request of `asked_version`, and gives the version that it came in.
+    /// Reads the body of an answer to a request of `asked_version`, and says in which version it came.
     ///
     /// A broker that does not know `asked_version` answers UNSUPPORTED_VERSION in version 0, with the versions of
-    /// ApiVersions that it does know (none, if it is older than Kafka 2.4): ask again on the same connection, in the
-    /// newest that both know, or in 0 where there are none.
+    /// ApiVersions that it does know (none, if it is older than Kafka 2.4). Ask again on the same connection, in the
+    /// newest version that both know, or in 0 where there are none.
     ///
     /// # Errors
-    /// [`DecodeError`] where the bytes are neither.
+    /// [`DecodeError`] where the bytes are neither that nor an answer in `asked_version`.
     pub fn decode_any(bytes: Bytes, asked_version: i16) -> Result<(Self, i16), DecodeError> {
         // Every version begins with the error code.
         let unsupported = bytes.starts_with(&ErrorCode::UNSUPPORTED_VERSION.0.to_be_bytes());
-        let version = if unsupported { 0 } else { asked_version };
-        Ok((Self::from_bytes(bytes, version)?, version))
+        if unsupported && let Ok(response) = Self::from_bytes(bytes.clone(), 0) {
+            return Ok((response, 0));
+        }
+        Ok((Self::from_bytes(bytes, asked_version)?, asked_version))
     }
 }
 
@@ -258,3 +260,50 @@ impl Message for ApiVersionsResponse {
 }
 
 impl Response for ApiVersionsResponse {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own_range(response: &ApiVersionsResponse) -> Vec<(i16, i16, i16)> {
+        response.api_keys.iter().map(|api| (api.api_key, api.min_version, api.max_version)).collect()
+    }
+
+    #[test]
+    fn row_36_answer_to_a_version_that_the_broker_does_not_know_is_read_as_version_0() {
+        let body = Bytes::from_static(&[0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 3]);
+        for asked in 1..=5 {
+            let (response, version) = ApiVersionsResponse::decode_any(body.clone(), asked).unwrap();
+            assert_eq!((version, response.error_code), (0, ErrorCode::UNSUPPORTED_VERSION));
+            assert_eq!(own_range(&response), [(18, 0, 3)]);
+        }
+    }
+
+    #[test]
+    fn row_36_brokers_before_2_4_name_no_versions() {
+        let (response, version) = ApiVersionsResponse::decode_any(Bytes::from_static(&[0, 35, 0, 0, 0, 0]), 4).unwrap();
+        assert_eq!((version, response.api_keys.len()), (0, 0));
+    }
+
+    #[test]
+    fn row_36_unsupported_version_in_the_form_asked_for_is_read_too() {
+        let refusal = ApiVersionsResponse {
+            error_code: ErrorCode::UNSUPPORTED_VERSION,
+            api_keys: vec![ApiVersion { api_key: 18, min_version: 0, max_version: 3 }],
+            ..ApiVersionsResponse::default()
+        };
+        for asked in ApiVersionsResponse::VERSIONS {
+            let body = refusal.to_bytes(asked).unwrap();
+            assert_eq!(ApiVersionsResponse::decode_any(body, asked).unwrap(), (refusal.clone(), asked));
+        }
+    }
+
+    #[test]
+    fn ordinary_answers_are_read_in_the_version_asked_for() {
+        let body = ApiVersionsResponse { finalized_features_epoch: 7, ..Default::default() }.to_bytes(4).unwrap();
+        let (response, version) = ApiVersionsResponse::decode_any(body.clone(), 4).unwrap();
+        assert_eq!((version, response.finalized_features_epoch), (4, 7));
+        let error = ApiVersionsResponse::decode_any(body, 0).unwrap_err();
+        assert!(error.to_string().starts_with("ApiVersionsResponse v0: apiKeys"), "{error}");
+    }
+}

@@ -28,6 +28,8 @@ pub mod share_acknowledge;
 pub mod share_fetch;
 pub mod share_group_describe;
 pub mod share_group_heartbeat;
+#[cfg(test)]
+mod tests;
 
 /// The value of authorized operations that were not asked for.
 pub const OPERATIONS_NOT_REQUESTED: i32 = i32::MIN;

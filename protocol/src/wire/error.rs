@@ -40,6 +40,9 @@ pub enum DecodeErrorKind {
         /// Bytes that are left.
         left: usize,
     },
+    /// A string longer than Kafka allows.
+    #[error("is a string of {0} bytes, allowed are 32767")]
+    LongString(usize),
     /// Null where the version does not allow it.
     #[error("is null, which this version does not allow")]
     Null,

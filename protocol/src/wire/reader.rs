@@ -100,7 +100,10 @@ impl Reader {
     }
 
     fn short_length(&mut self) -> Result<Option<usize>, DecodeError> {
-        self.length(|r| r.i16("").map(i32::from))
+        match self.length(|r| r.i16("").map(i32::from))? {
+            Some(length) if length > i16::MAX as usize => Err(self.error(Kind::LongString(length))),
+            length => Ok(length),
+        }
     }
 
     fn long_length(&mut self) -> Result<Option<usize>, DecodeError> {

@@ -148,6 +148,16 @@ fn row_46_counts_and_sizes_are_bounded_by_the_bytes_left() {
 }
 
 #[test]
+fn strings_are_bounded_on_reading_as_on_writing() {
+    let longest = Sample { text: Some("x".repeat(32_767)), ..Sample::default() };
+    assert_eq!(decode(&longest.to_bytes(1).unwrap(), 1).unwrap(), longest);
+    let longer = Sample { text: Some("x".repeat(32_768)), ..Sample::default() };
+    assert_eq!(longer.to_bytes(1).unwrap_err().field(), "text");
+    let bytes = [&[0, 0, 0, 7, 0x81, 0x80, 2][..], &[b'x'; 32_768], &[1, 0xff, 0]].concat();
+    assert_eq!(decode(&bytes, 1).unwrap_err().kind(), &DecodeErrorKind::LongString(32_768));
+}
+
+#[test]
 fn trailing_bytes_name_message_and_offset() {
     let mut bytes = sample().to_bytes(1).unwrap().to_vec();
     bytes.push(0);
