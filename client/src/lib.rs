@@ -5,6 +5,7 @@
 pub mod config;
 mod error;
 pub mod net;
+pub mod share;
 
 pub use config::ClientConfig;
 pub use error::{ClientError, ErrorKind, Fault};

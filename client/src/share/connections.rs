@@ -1,0 +1,267 @@
+//! The connections of one member, and the calls under way on them.
+//!
+//! A broker ties a share session to the connection that opened it, so each leader has a connection of its own that carries
+//! nothing but the session's requests. The coordinator and everything else have theirs.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::time::Instant;
+
+use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
+use ackflow_protocol::messages::metadata::MetadataResponse;
+use tokio::task::JoinSet;
+
+use crate::config::ClientConfig;
+use crate::error::{ClientError, ErrorKind};
+use crate::net::{Address, Connection};
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Role {
+    /// Metadata and the search for the coordinator; any broker will do.
+    Any,
+    /// Heartbeats to the coordinator on this node.
+    Coordinator(i32),
+    /// The share session with this node.
+    Session(i32),
+}
+
+/// What the driver has to know of.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// A request has its answer, or will have none.
+    Answered(RequestId, Result<ClientResponse, ClientError>),
+    /// An attempt to connect, begun at the instant, ended: with the finalized feature `share.version` of the cluster.
+    Connected(Role, Instant, Result<Option<i16>, ClientError>),
+    /// The connection of the session with this node is gone.
+    SessionLost(i32),
+}
+
+/// The end of something that was begun.
+#[derive(Debug)]
+pub(super) enum Done {
+    Connected { role: Role, began: Instant, result: Result<Connection, ClientError> },
+    Answered { role: Role, generation: u64, id: RequestId, result: Result<ClientResponse, ClientError> },
+    Ended { role: Role, generation: u64 },
+}
+
+/// The connections. Those that are not in `slots` are closed.
+#[derive(Debug)]
+pub(super) struct Connections {
+    config: ClientConfig,
+    slots: HashMap<Role, Slot>,
+    /// Counts connections, so that the end of an old one is not taken for the end of its successor.
+    generation: u64,
+    /// Brokers that metadata named last.
+    brokers: Vec<Address>,
+    /// Where the next attempt to reach any broker begins.
+    next_broker: usize,
+    tasks: JoinSet<Done>,
+}
+
+#[derive(Debug)]
+enum Slot {
+    Connecting { waiting: Vec<(RequestId, ClientRequest)> },
+    Open { connection: Connection, generation: u64 },
+}
+
+impl Connections {
+    pub(super) fn new(config: ClientConfig) -> Self {
+        Self {
+            config,
+            slots: HashMap::new(),
+            generation: 0,
+            brokers: Vec::new(),
+            next_broker: 0,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Sends a request, over a connection that may have to be made first. [`Outcome::Answered`] follows exactly once.
+    pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest) {
+        let (role, address) = match to {
+            Destination::Any => (Role::Any, None),
+            Destination::Coordinator(address) => (Role::Coordinator(address.node), Some(address)),
+            Destination::Session(address) => (Role::Session(address.node), Some(address)),
+        };
+        match self.slots.get_mut(&role) {
+            Some(Slot::Connecting { waiting }) => waiting.push((id, request)),
+            // The session that an ended connection had must be reported as lost before another one is opened.
+            Some(Slot::Open { connection, generation })
+                if !connection.is_closed() || matches!(role, Role::Session(_)) =>
+            {
+                let (connection, generation) = (connection.clone(), *generation);
+                self.call(role, generation, connection, id, request);
+            }
+            _ => {
+                self.connect(role, address);
+                self.slots.insert(role, Slot::Connecting { waiting: vec![(id, request)] });
+            }
+        }
+    }
+
+    /// Waits for something to end. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Done {
+        match self.tasks.join_next().await {
+            Some(Ok(done)) => done,
+            Some(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => pending().await,
+            },
+            None => pending().await,
+        }
+    }
+
+    /// What follows from it.
+    pub(super) fn handle(&mut self, done: Done, outcomes: &mut Vec<Outcome>) {
+        match done {
+            Done::Connected { role, began, result } => self.connected(role, began, result, outcomes),
+            Done::Ended { role, generation } => self.end(role, generation, outcomes),
+            Done::Answered { role, generation, id, result } => {
+                match &result {
+                    Ok(ClientResponse::Metadata(metadata)) => self.learn(metadata),
+                    Err(error) if error.kind() != ErrorKind::UnsupportedVersion => self.end(role, generation, outcomes),
+                    _ => {}
+                }
+                outcomes.push(Outcome::Answered(id, result));
+            }
+        }
+    }
+
+    fn connected(
+        &mut self,
+        role: Role,
+        began: Instant,
+        result: Result<Connection, ClientError>,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let Some(Slot::Connecting { waiting }) = self.slots.remove(&role) else {
+            return;
+        };
+        match result {
+            Ok(connection) => {
+                outcomes.push(Outcome::Connected(role, began, Ok(connection.finalized_feature("share.version"))));
+                self.generation += 1;
+                let generation = self.generation;
+                self.slots.insert(role, Slot::Open { connection: connection.clone(), generation });
+                for (id, request) in waiting {
+                    self.call(role, generation, connection.clone(), id, request);
+                }
+                self.tasks.spawn(async move {
+                    connection.closed().await;
+                    Done::Ended { role, generation }
+                });
+            }
+            Err(error) => {
+                outcomes.extend(waiting.into_iter().map(|(id, _)| Outcome::Answered(id, Err(error.clone()))));
+                outcomes.push(Outcome::Connected(role, began, Err(error)));
+            }
+        }
+    }
+
+    /// A connection is of no more use. What is still under way on it fails by itself.
+    fn end(&mut self, role: Role, ended: u64, outcomes: &mut Vec<Outcome>) {
+        match self.slots.get(&role) {
+            Some(Slot::Open { connection, generation }) if *generation == ended => connection.close(),
+            _ => return,
+        }
+        self.slots.remove(&role);
+        if let Role::Session(node) = role {
+            outcomes.push(Outcome::SessionLost(node));
+        }
+    }
+
+    fn call(&mut self, role: Role, generation: u64, connection: Connection, id: RequestId, request: ClientRequest) {
+        let within = self.config.net.request_timeout;
+        self.tasks.spawn(async move {
+            let result = match request {
+                ClientRequest::Metadata(request) => {
+                    connection.call(&request, within).await.map(ClientResponse::Metadata)
+                }
+                ClientRequest::FindCoordinator(request) => {
+                    connection.call(&request, within).await.map(ClientResponse::FindCoordinator)
+                }
+                ClientRequest::Heartbeat(request) => {
+                    connection.call(&request, within).await.map(ClientResponse::Heartbeat)
+                }
+                ClientRequest::ShareFetch(request) => {
+                    connection.call(&request, within).await.map(ClientResponse::ShareFetch)
+                }
+                ClientRequest::ShareAcknowledge(request) => {
+                    connection.call(&request, within).await.map(ClientResponse::ShareAcknowledge)
+                }
+            };
+            Done::Answered { role, generation, id, result }
+        });
+    }
+
+    fn connect(&mut self, role: Role, address: Option<BrokerAddress>) {
+        let net = self.config.net.clone();
+        let began = Instant::now();
+        match address {
+            Some(BrokerAddress { host, port, .. }) => {
+                self.tasks.spawn(async move {
+                    let result = Connection::connect(&host, port, &net).await;
+                    Done::Connected { role, began, result: result.map_err(|error| error.remedy(ADVERTISED)) }
+                });
+            }
+            None => {
+                let candidates = self.candidates();
+                let servers = self.config.bootstrap_servers.to_string();
+                self.tasks.spawn(async move {
+                    let mut result = Err(ClientError::new(ErrorKind::Unreachable, CONNECTING, "there is no address"));
+                    for Address { host, port } in &candidates {
+                        result = Connection::connect(host, *port, &net).await;
+                        if result.is_ok() {
+                            break;
+                        }
+                    }
+                    Done::Connected {
+                        role,
+                        began,
+                        result: result.map_err(|error| unreachable_cluster(&servers, &error)),
+                    }
+                });
+            }
+        }
+    }
+
+    /// Every broker that metadata named, beginning with another one each time, and then what was configured: names may have come to mean
+    /// other brokers since.
+    fn candidates(&mut self) -> Vec<Address> {
+        let mut candidates = self.brokers.clone();
+        if !candidates.is_empty() {
+            let begin = self.next_broker % candidates.len();
+            candidates.rotate_left(begin);
+        }
+        self.next_broker = self.next_broker.wrapping_add(1);
+        for address in self.config.bootstrap_servers.addresses() {
+            if !candidates.contains(address) {
+                candidates.push(address.clone());
+            }
+        }
+        candidates
+    }
+
+    fn learn(&mut self, metadata: &MetadataResponse) {
+        let brokers: Vec<_> = metadata
+            .brokers
+            .iter()
+            .filter_map(|broker| Some(Address { host: broker.host.clone(), port: u16::try_from(broker.port).ok()? }))
+            .collect();
+        if !brokers.is_empty() {
+            self.brokers = brokers;
+        }
+    }
+}
+
+const CONNECTING: &str = "connecting to the cluster";
+
+const ADVERTISED: &str = "the cluster names this address as the broker's advertised.listeners: check that the broker runs and that this \
+                          host can reach the address";
+
+fn unreachable_cluster(servers: &str, error: &ClientError) -> ClientError {
+    let reason = format!("no broker of bootstrap.servers={servers} can be reached, lastly: {error}");
+    ClientError::new(ErrorKind::Unreachable, CONNECTING, reason)
+        .remedy("check the addresses and that a broker listens there")
+}

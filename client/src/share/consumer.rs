@@ -1,0 +1,358 @@
+//! The share consumer as Kafka has it: one owner polls, decides, and polls again.
+
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+use ackflow_protocol::machine::AckType;
+use tokio::time::timeout_at;
+
+use super::acks::{Acknowledged, Commit, CommitResults, Settled, TopicPartition};
+use super::config::{AcknowledgementMode, ShareConsumerConfig};
+use super::decisions::Decisions;
+use super::handle::{Handle, deadline};
+use super::part::Part;
+use super::ranges;
+use super::records::{ShareRecord, ShareRecords};
+use crate::error::{ClientError, ErrorKind};
+
+/// A member of a share group, in one of Kafka's two ways of acknowledging (`share.acknowledgement.mode`):
+///
+/// - **implicit**, the default: the next [`poll`](Self::poll), [`commit_sync`](Self::commit_sync) or
+///   [`commit_async`](Self::commit_async) accepts everything that the last poll handed out.
+/// - **explicit**: the application decides about every record, and `poll` refuses to go on before it has. Decisions are sent by the next
+///   poll or commit; until then the last one about a record counts.
+///
+/// In both, dropping records decides nothing, and [`close`](Self::close) does not accept what is undecided: the group delivers it again. For
+/// records that are settled by many tasks, in any order, see [`OwnedShareConsumer`](super::OwnedShareConsumer).
+///
+/// A consumer that is dropped closes in the background, within `request.timeout.ms`, as far as its runtime lives on; `close` waits for it.
+///
+/// An error of `poll` is not the end: it is told once, and polling goes on. After one that cannot pass, such as a missing permission, every
+/// call gives that error, and [`failure`](Self::failure) has it.
+#[derive(Debug)]
+pub struct ShareConsumer {
+    handle: Handle,
+    mode: AcknowledgementMode,
+    /// What the last poll handed out and no request has taken yet.
+    handed: Vec<Handed>,
+    /// Renewals under way. Their records will be handed out again.
+    renewing: Vec<(Settled, Part)>,
+    /// Renewed records, for the next poll.
+    renewed: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Handed {
+    part: Part,
+    records: u32,
+    decisions: Decisions,
+}
+
+impl ShareConsumer {
+    /// Makes a consumer. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
+    /// [`subscribe`](Self::subscribe).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] for settings that cannot work, [`ErrorKind::Invalid`] outside a runtime.
+    pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
+        Ok(Self {
+            handle: Handle::start(&config)?,
+            mode: config.acknowledgement_mode,
+            handed: Vec::new(),
+            renewing: Vec::new(),
+            renewed: Vec::new(),
+        })
+    }
+
+    /// Consumes these topics from now on, instead of those before. A topic that does not exist is reported by `poll` and served as soon as
+    /// it does. Does not wait.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for an empty name, and the error that ended the consumer.
+    pub fn subscribe<T: Into<String>>(&mut self, topics: impl IntoIterator<Item = T>) -> Result<(), ClientError> {
+        self.handle.subscribe(topics.into_iter().map(Into::into).collect())
+    }
+
+    /// The topics that are subscribed to.
+    pub fn subscription(&self) -> &[String] {
+        self.handle.subscription()
+    }
+
+    /// Leaves the group until the next subscription. What is undecided is delivered again. Does not wait.
+    ///
+    /// # Errors
+    /// The error that ended the consumer.
+    pub fn unsubscribe(&mut self) -> Result<(), ClientError> {
+        self.subscribe::<String>([])
+    }
+
+    /// Waits up to `timeout` for records and hands out at most `max.poll.records` of them, none when the time is over. It resets the timer
+    /// of `max.poll.interval.ms`.
+    ///
+    /// In implicit mode it first accepts what the last poll handed out. Records that were renewed are handed out again, before any other,
+    /// once the broker has agreed.
+    ///
+    /// Cancel-safe: a poll that is dropped has taken no record, though it has accepted or sent what the last one handed out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] without a subscription, and in explicit mode while a record of the last poll is undecided. Errors of the
+    /// consumer, each told once: [`ErrorKind::Unreachable`] when it has never reached a broker, [`ErrorKind::UnsupportedVersion`] when the
+    /// cluster has no share groups, [`ErrorKind::Malformed`] for a batch that cannot be read, [`ErrorKind::Broker`] for what a broker
+    /// refuses.
+    pub async fn poll(&mut self, timeout: Duration) -> Result<ShareRecords, ClientError> {
+        let deadline = deadline(timeout);
+        self.decide_before_poll()?;
+        self.await_renewals(deadline).await;
+        if !self.renewing.is_empty() {
+            return Ok(ShareRecords::default());
+        }
+        if !self.renewed.is_empty() {
+            let renewed = std::mem::take(&mut self.renewed);
+            return Ok(self.hand_out(renewed));
+        }
+        let max = self.handle.max_poll_records;
+        let Some(first) = self.handle.poll(max, deadline).await? else {
+            return Ok(ShareRecords::default());
+        };
+        let mut left = max - first.records();
+        let mut parts = vec![first];
+        while left > 0
+            && let Some(part) = self.handle.take(left)
+        {
+            left -= part.records();
+            parts.push(part);
+        }
+        Ok(self.hand_out(parts))
+    }
+
+    fn decide_before_poll(&mut self) -> Result<(), ClientError> {
+        if self.mode == AcknowledgementMode::Explicit {
+            let undecided: u32 = self.handed.iter().map(|handed| handed.records - handed.decisions.decided()).sum();
+            if undecided > 0 {
+                let reason = format!("{undecided} records of the last poll are not acknowledged yet");
+                return Err(ClientError::new(ErrorKind::Invalid, "polling a share consumer", reason)
+                    .remedy("acknowledge every record before polling, or set share.acknowledgement.mode=implicit"));
+            }
+        }
+        self.send_decisions();
+        Ok(())
+    }
+
+    /// Waits until each renewal is answered, or until the deadline.
+    async fn await_renewals(&mut self, deadline: Instant) {
+        if !self.renewing.is_empty() {
+            self.handle.announce();
+        }
+        while let Some((settled, _)) = self.renewing.last_mut() {
+            let Ok(result) = timeout_at(deadline.into(), settled).await else {
+                return;
+            };
+            // What could not be renewed is lost, as the callback and the commit tell.
+            if let Some((_, part)) = self.renewing.pop().filter(|_| result.is_ok()) {
+                self.renewed.push(part);
+            }
+        }
+        self.renewed.sort_by_key(|part| (part.source.topic_partition, part.ranges.first().map(|range| range.first)));
+    }
+
+    fn hand_out(&mut self, parts: Vec<Part>) -> ShareRecords {
+        let handed =
+            |part: &Part| Handed { part: part.clone(), records: part.records(), decisions: Decisions::default() };
+        self.handed = parts.iter().map(handed).collect();
+        ShareRecords::new(parts)
+    }
+
+    /// Decides about one record of the last poll, in explicit mode.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] in implicit mode, for a record that the last poll did not hand out or a commit has taken since, and for
+    /// [`AckType::Gap`], which is the client's own.
+    pub fn acknowledge(&mut self, record: &ShareRecord<'_>, ack: AckType) -> Result<(), ClientError> {
+        let id = record.topic_partition();
+        self.decide(|part| part.source.topic_partition == id, record.offset..=record.offset, ack)
+    }
+
+    /// Decides about the record at an offset, which need not be readable. Else as [`acknowledge`](Self::acknowledge).
+    ///
+    /// # Errors
+    /// As [`acknowledge`](Self::acknowledge).
+    pub fn acknowledge_offset(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        offset: i64,
+        ack: AckType,
+    ) -> Result<(), ClientError> {
+        self.acknowledge_range(topic, partition, offset..=offset, ack)
+    }
+
+    /// Decides about the records of the last poll that lie in a range of offsets; there has to be one.
+    ///
+    /// # Errors
+    /// As [`acknowledge`](Self::acknowledge).
+    pub fn acknowledge_range(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        offsets: RangeInclusive<i64>,
+        ack: AckType,
+    ) -> Result<(), ClientError> {
+        self.decide(
+            |part| *part.source.topic == *topic && part.source.topic_partition.partition == partition,
+            offsets,
+            ack,
+        )
+    }
+
+    /// Decides about every record of the last poll that is undecided.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] in implicit mode and for [`AckType::Gap`].
+    pub fn acknowledge_all(&mut self, ack: AckType) -> Result<(), ClientError> {
+        self.check_decision(ack)?;
+        for Handed { part, decisions, .. } in &mut self.handed {
+            decisions.fill(&part.ranges, ack);
+        }
+        Ok(())
+    }
+
+    fn decide(
+        &mut self,
+        holds: impl Fn(&Part) -> bool,
+        offsets: RangeInclusive<i64>,
+        ack: AckType,
+    ) -> Result<(), ClientError> {
+        self.check_decision(ack)?;
+        let mut found = false;
+        for Handed { part, decisions, .. } in self.handed.iter_mut().filter(|handed| holds(&handed.part)) {
+            let begin = part.ranges.partition_point(|range| range.last < *offsets.start());
+            for range in part.ranges[begin..].iter().take_while(|range| range.first <= *offsets.end()) {
+                decisions.set(range.first.max(*offsets.start()), range.last.min(*offsets.end()), ack);
+                found = true;
+            }
+        }
+        if found {
+            return Ok(());
+        }
+        let reason = format!("no record at offsets {} to {} is waiting for it", offsets.start(), offsets.end());
+        Err(ClientError::new(ErrorKind::Invalid, ACKNOWLEDGING, reason)
+            .remedy("acknowledge records of the last poll, before the next poll or commit sends them"))
+    }
+
+    fn check_decision(&self, ack: AckType) -> Result<(), ClientError> {
+        let (reason, remedy) = match (self.mode, ack) {
+            (AcknowledgementMode::Implicit, _) => {
+                ("the consumer acknowledges by itself", "set share.acknowledgement.mode=explicit")
+            }
+            (_, AckType::Gap) => ("gaps are acknowledged by the client itself", "accept, release, reject or renew"),
+            _ => return Ok(()),
+        };
+        Err(ClientError::new(ErrorKind::Invalid, ACKNOWLEDGING, reason).remedy(remedy))
+    }
+
+    /// Sends what is decided; in implicit mode that is everything that was handed out, accepted.
+    fn send_decisions(&mut self) {
+        let mut undecided = Vec::new();
+        for Handed { mut part, mut decisions, .. } in self.handed.drain(..) {
+            if self.mode == AcknowledgementMode::Implicit {
+                let accepted = ranges::acknowledged(&part.ranges, AckType::Accept);
+                self.handle.link.acknowledge(&part.source, &part.lock, accepted);
+                continue;
+            }
+            let (renew, settle): (Vec<_>, Vec<_>) =
+                decisions.take().into_iter().partition(|verdict| verdict.ack == AckType::Renew);
+            if let Some(renewed) = part.take_ranges(&renew) {
+                let settled = self.handle.link.settle(&renewed.source, &renewed.lock, &renewed.ranges, AckType::Renew);
+                self.renewing.push((settled, renewed));
+            }
+            part.take_ranges(&settle);
+            self.handle.link.acknowledge(&part.source, &part.lock, settle);
+            let records = part.records();
+            if records > 0 {
+                undecided.push(Handed { part, records, decisions });
+            }
+        }
+        self.handed = undecided;
+    }
+
+    /// Sends what is decided and waits for the answers to it, and to everything that was sent before, for up to `timeout`. In implicit mode
+    /// that accepts what the last poll handed out.
+    ///
+    /// Cancel-safe: the acknowledgements are sent whether or not anybody waits, and a later commit waits for them too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when not everything was answered in time, [`ErrorKind::Closed`] or the error that ended the consumer. What the
+    /// broker refused is in the results.
+    pub async fn commit_sync(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
+        self.send_decisions();
+        self.handle.commit(timeout).await
+    }
+
+    /// Sends what is decided at once, as [`commit_sync`](Self::commit_sync) does, without waiting for the answers. The future that it gives
+    /// completes with them, and may be dropped.
+    pub fn commit_async(&mut self) -> Commit {
+        self.send_decisions();
+        self.handle.link.commit()
+    }
+
+    /// Calls `callback` with each acknowledgement that ends, from now on: out of `poll`, `commit_sync` and `close`, in the task that calls
+    /// them.
+    pub fn set_acknowledgement_callback(&mut self, callback: Box<dyn FnMut(&Acknowledged) + Send>) {
+        self.handle.set_callback(callback);
+    }
+
+    /// How long the group locks the records that it hands out, once a broker has said so.
+    pub fn acquisition_lock_timeout(&self) -> Option<Duration> {
+        self.handle.status().lock_timeout
+    }
+
+    /// The partitions that this member serves now. In a share group others may serve them too.
+    pub fn assignment(&self) -> Vec<TopicPartition> {
+        self.handle.assignment()
+    }
+
+    /// The id under which this consumer is a member of its group.
+    pub fn member_id(&self) -> &str {
+        self.handle.member_id()
+    }
+
+    /// The error that ended this consumer, if one has.
+    pub fn failure(&self) -> Option<&ClientError> {
+        self.handle.failure()
+    }
+
+    /// How many records were acquired and never handed out, because their lock or session ended while they waited for a poll. Each cost the
+    /// group a delivery attempt.
+    pub fn dropped_records(&self) -> u64 {
+        self.handle.dropped()
+    }
+
+    /// Sends what is decided, gives back the rest, and leaves the group. Records that are undecided, and those of the last poll in implicit
+    /// mode, are not accepted: commit first what has been processed.
+    ///
+    /// Cancel-safe: closing goes on without the caller.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when the brokers did not answer in time; they give back what the member held when its connections end.
+    pub async fn close(mut self, timeout: Duration) -> Result<(), ClientError> {
+        self.send_at_close();
+        self.handle.close(timeout).await
+    }
+
+    /// Renewed records would be given back a moment later, so they are left to that.
+    fn send_at_close(&mut self) {
+        for Handed { part, mut decisions, .. } in self.handed.drain(..) {
+            let mut verdicts = decisions.take();
+            verdicts.retain(|verdict| verdict.ack.is_terminal());
+            self.handle.link.acknowledge(&part.source, &part.lock, verdicts);
+        }
+    }
+}
+
+impl Drop for ShareConsumer {
+    fn drop(&mut self) {
+        self.send_at_close();
+    }
+}
+
+const ACKNOWLEDGING: &str = "acknowledging records of a share consumer";

@@ -1,0 +1,274 @@
+//! The task that runs a share consumer: it feeds the machine and does what the machine says.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ackflow_protocol::machine::{
+    AckId, AckRange, AckType, CommitId, CommitResult, Event, Output, RequestFailure, ShareConsumerMachine,
+    TopicIdPartition,
+};
+use ackflow_protocol::wire::ErrorCode;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::sleep_until;
+
+use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
+use super::connections::{Connections, Done, Outcome};
+use super::failures;
+use super::link::{Acknowledgement, Command, Notice};
+use super::lock::Lock;
+use super::part::Part;
+use super::reach::Reach;
+use crate::error::{ClientError, ErrorKind};
+
+/// One task owns the machine, the connections and the calls on them. It ends after [`Command::Close`].
+#[derive(Debug)]
+pub(super) struct Driver {
+    machine: ShareConsumerMachine,
+    connections: Connections,
+    reach: Reach,
+    commands: mpsc::UnboundedReceiver<Command>,
+    notices: mpsc::UnboundedSender<Notice>,
+    status: watch::Sender<Status>,
+    /// Acknowledgements whose end somebody wants to know.
+    unanswered: HashMap<AckId, Unanswered>,
+    /// Acknowledgements that came after the end of their lock, for the next commit.
+    expired: Vec<CommitResult>,
+    commits: HashMap<CommitId, (oneshot::Sender<CommitResults>, Vec<CommitResult>)>,
+    /// Whether the application wants to know how each acknowledgement ends.
+    report: bool,
+    closing: Option<Instant>,
+}
+
+/// What the application can look up at any time.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Status {
+    pub(super) assignment: Vec<TopicPartition>,
+    pub(super) lock_timeout: Option<std::time::Duration>,
+}
+
+#[derive(Debug)]
+struct Unanswered {
+    answer: Option<Answer>,
+    /// The lock, where it is being renewed.
+    renewed: Option<Lock>,
+}
+
+type Answer = oneshot::Sender<Result<(), AckError>>;
+
+impl Driver {
+    pub(super) fn new(
+        machine: ShareConsumerMachine,
+        connections: Connections,
+        commands: mpsc::UnboundedReceiver<Command>,
+        notices: mpsc::UnboundedSender<Notice>,
+        status: watch::Sender<Status>,
+    ) -> Self {
+        Self {
+            machine,
+            connections,
+            reach: Reach::new(),
+            commands,
+            notices,
+            status,
+            unanswered: HashMap::new(),
+            expired: Vec::new(),
+            commits: HashMap::new(),
+            report: false,
+            closing: None,
+        }
+    }
+
+    /// Runs until the consumer is closed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when closing took longer than it was allowed to.
+    pub(super) async fn run(mut self) -> Result<(), ClientError> {
+        let mut outcomes = Vec::new();
+        while let Some(wake) = self.drain() {
+            tokio::select! {
+                done = self.connections.next() => self.done(done, &mut outcomes),
+                Some(command) = self.commands.recv() => self.commands(command),
+                () = sleep(wake.into_iter().chain(self.closing).min()) => {}
+            }
+            if self.closing.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Err(closing_timed_out());
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what the machine says until it has to wait, and gives until when; `None` when it is closed.
+    fn drain(&mut self) -> Option<Option<Instant>> {
+        loop {
+            match self.machine.poll(Instant::now()) {
+                Output::Send { id, to, request } => self.connections.send(id, to, request),
+                Output::Event(Event::Closed) => return None,
+                Output::Event(event) => self.event(event),
+                Output::Wait(until) => return Some(until),
+            }
+        }
+    }
+
+    fn done(&mut self, done: Done, outcomes: &mut Vec<Outcome>) {
+        self.connections.handle(done, outcomes);
+        let now = Instant::now();
+        for outcome in outcomes.drain(..) {
+            match outcome {
+                Outcome::Answered(id, result) => {
+                    let result = result.map_err(|error| {
+                        tracing::debug!("{error}");
+                        request_failure(error.kind())
+                    });
+                    self.machine.handle_response(now, id, result);
+                }
+                Outcome::SessionLost(node) => self.machine.handle_disconnect(now, node),
+                Outcome::Connected(role, began, result) => {
+                    let result = result.map(|version| self.machine.handle_share_version(now, version));
+                    if let Some(error) = self.reach.attempted(role, began, now, result) {
+                        self.tell(Notice::Failed { error, fatal: false });
+                    }
+                }
+            }
+        }
+    }
+
+    fn commands(&mut self, first: Command) {
+        self.command(first);
+        while let Ok(command) = self.commands.try_recv() {
+            self.command(command);
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        let now = Instant::now();
+        match command {
+            Command::Subscribe(topics) => self.machine.subscribe(now, topics),
+            Command::Polled => self.machine.polled(now),
+            Command::Taken(records) => {
+                self.machine.polled(now);
+                self.machine.taken(now, records);
+            }
+            Command::Dropped(part) => self.machine.dropped(now, &part.into_acquisition()),
+            // Whoever settles after closing learns it when the answer's sender is gone.
+            Command::Acknowledge(_) if self.closing.is_some() => {}
+            Command::Acknowledge(acknowledgement) => self.acknowledge(now, acknowledgement),
+            Command::Commit(answer) => {
+                let expired = std::mem::take(&mut self.expired);
+                self.commits.insert(self.machine.commit(now), (answer, expired));
+            }
+            Command::Report => self.report = true,
+            Command::Close(deadline) => {
+                if self.closing.replace(deadline).is_none() {
+                    self.machine.close(now);
+                }
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, now: Instant, acknowledgement: Acknowledgement) {
+        let Acknowledgement { source, ranges, lock, answer } = acknowledgement;
+        let (topic_partition, topic) = (source.topic_partition, &source.topic);
+        if lock.is_over(now) {
+            let result = Err(ErrorCode::INVALID_RECORD_STATE);
+            self.expired.push((topic_partition, Arc::clone(topic), result));
+            give(answer, topic, topic_partition, result);
+            return self.report(Arc::clone(topic), topic_partition, ranges, result);
+        }
+        let renewed = ranges.iter().any(|range| range.ack == AckType::Renew).then_some(lock);
+        let id = self.machine.acknowledge(now, source.session, topic_partition, ranges);
+        if answer.is_some() || renewed.is_some() {
+            self.unanswered.insert(id, Unanswered { answer, renewed });
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Acquired(acquisition) => self.tell(Notice::Acquired(Part::new(acquisition, Instant::now()))),
+            Event::SessionLost { session, .. } => self.tell(Notice::Lost(session, None)),
+            Event::PartitionLost { session, topic_partition, .. } => {
+                self.tell(Notice::Lost(session, Some(topic_partition)));
+            }
+            Event::Acknowledged { id, topic, topic_partition, ranges, result, lock_deadline } => {
+                if let Some(Unanswered { answer, renewed }) = self.unanswered.remove(&id) {
+                    if let Some(lock) = renewed {
+                        lock.answered(Instant::now(), lock_deadline);
+                    }
+                    give(answer, &topic, topic_partition, result);
+                }
+                self.report(topic, topic_partition, ranges, result);
+            }
+            Event::Committed { id, results } => {
+                if let Some((answer, mut all)) = self.commits.remove(&id) {
+                    all.extend(results);
+                    // The future of the commit may have been dropped.
+                    let _ = answer.send(CommitResults::new(all));
+                }
+            }
+            Event::Assigned(partitions) => {
+                let by_name = |(topic, id): (_, TopicIdPartition)| TopicPartition { topic, partition: id.partition };
+                let assignment = partitions.into_iter().map(by_name).collect();
+                self.status.send_modify(|status| status.assignment = assignment);
+            }
+            Event::LockTimeout(timeout) => self.status.send_modify(|status| status.lock_timeout = Some(timeout)),
+            Event::BadBatch { topic, topic_partition, first, last, settled, error } => {
+                let error = failures::bad_batch(&topic, topic_partition.partition, first, last, settled, &error);
+                self.tell(Notice::Failed { error, fatal: false });
+            }
+            Event::Failed(error) => match failures::of_machine(&error) {
+                Some(told) => self.tell(Notice::Failed { error: told, fatal: error.fatal }),
+                None => tracing::warn!("{error}"),
+            },
+            Event::Closed => {}
+        }
+    }
+
+    fn report(
+        &self,
+        topic: Arc<str>,
+        TopicIdPartition { topic_id, partition }: TopicIdPartition,
+        ranges: Vec<AckRange>,
+        result: Result<(), ErrorCode>,
+    ) {
+        if self.report {
+            self.tell(Notice::Acknowledged(Acknowledged { topic, topic_id, partition, ranges, result }));
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        // The application's end is gone once it has asked to close; it wants to know nothing more then.
+        let _ = self.notices.send(notice);
+    }
+}
+
+/// Answers whoever waits for an acknowledgement.
+fn give(answer: Option<Answer>, topic: &Arc<str>, id: TopicIdPartition, result: Result<(), ErrorCode>) {
+    if let Some(answer) = answer {
+        let partition = || TopicPartition { topic: Arc::clone(topic), partition: id.partition };
+        // The future may have been dropped.
+        let _ = answer.send(result.map_err(|code| AckError::Failed { partition: partition(), code }));
+    }
+}
+
+async fn sleep(until: Option<Instant>) {
+    match until {
+        Some(instant) => sleep_until(instant.into()).await,
+        None => pending().await,
+    }
+}
+
+fn request_failure(kind: ErrorKind) -> RequestFailure {
+    match kind {
+        ErrorKind::Unreachable => RequestFailure::Unreachable,
+        ErrorKind::TimedOut => RequestFailure::TimedOut,
+        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion,
+        ErrorKind::Malformed => RequestFailure::Malformed,
+        _ => RequestFailure::Disconnected,
+    }
+}
+
+fn closing_timed_out() -> ClientError {
+    let reason = "the brokers did not answer in time; each takes back what this member held when its connection ends";
+    ClientError::new(ErrorKind::TimedOut, "closing a share consumer", reason)
+}

@@ -1,0 +1,37 @@
+//! What the machine reports, as errors of the client.
+
+use ackflow_protocol::machine::{AckType, MachineError, MachineErrorKind};
+use ackflow_protocol::records::BatchError;
+
+use crate::error::{ClientError, ErrorKind};
+
+const CONSUMING: &str = "consuming in a share group";
+
+/// The error for the application; `None` where the log is enough, since the consumer helps itself.
+pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
+    let kind = match (&error.kind, error.code()) {
+        (MachineErrorKind::PollInterval { .. }, _) => return None,
+        (MachineErrorKind::Fetch { code, .. }, _) if code.is_retriable() => return None,
+        (MachineErrorKind::ShareGroupsDisabled, _) => ErrorKind::UnsupportedVersion,
+        (_, Some(code)) => ErrorKind::Broker(code),
+        (_, None) => ErrorKind::Malformed,
+    };
+    Some(ClientError::new(kind, CONSUMING, error.to_string()))
+}
+
+/// The error for a batch that cannot be read and was acknowledged as `settled` for that reason.
+pub(super) fn bad_batch(
+    topic: &str,
+    partition: i32,
+    first: i64,
+    last: i64,
+    settled: AckType,
+    error: &BatchError,
+) -> ClientError {
+    let settled = match settled {
+        AckType::Release => "released, for a member that can read them",
+        _ => "rejected",
+    };
+    let reason = format!("offsets {first} to {last} of {topic}-{partition} cannot be read and were {settled}: {error}");
+    ClientError::new(ErrorKind::Malformed, CONSUMING, reason)
+}

@@ -1,0 +1,257 @@
+//! The application's end of a running consumer: what the kinds of consumers have in common.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use ackflow_protocol::machine::ShareConsumerMachine;
+use tokio::runtime;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout_at;
+
+use super::acks::{Acknowledged, CommitResults, TopicPartition};
+use super::buffer::Buffer;
+use super::config::ShareConsumerConfig;
+use super::connections::Connections;
+use super::driver::{Driver, Status};
+use super::identity;
+use super::link::{Command, Link, Notice, closed};
+use super::part::Part;
+use crate::error::{ClientError, ErrorKind};
+
+/// Called with each acknowledgement that ended.
+type Callback = Box<dyn FnMut(&Acknowledged) + Send>;
+
+/// A driver that runs, and what came from it. Dropping this closes the consumer in the background.
+pub(super) struct Handle {
+    pub(super) link: Link,
+    pub(super) max_poll_records: u32,
+    notices: mpsc::UnboundedReceiver<Notice>,
+    status: watch::Receiver<Status>,
+    /// `None` once closing has begun.
+    driver: Option<JoinHandle<Result<(), ClientError>>>,
+    close_timeout: Duration,
+    member_id: String,
+    subscription: Vec<String>,
+    buffer: Buffer,
+    dropped: u64,
+    errors: VecDeque<ClientError>,
+    failure: Option<ClientError>,
+    callback: Option<Callback>,
+}
+
+impl Handle {
+    /// Starts a driver on the current runtime. Nothing is sent before a subscription.
+    pub(super) fn start(config: &ShareConsumerConfig) -> Result<Self, ClientError> {
+        config.validate()?;
+        let runtime = runtime::Handle::try_current().map_err(|_| {
+            ClientError::new(ErrorKind::Invalid, "starting a share consumer", "there is no tokio runtime here")
+                .remedy("call this inside a tokio runtime that has I/O and time enabled")
+        })?;
+        let member_id = config.member_id.clone().unwrap_or_else(identity::member_id);
+        let machine = ShareConsumerMachine::new(Instant::now(), identity::random(), config.options(&member_id));
+        let (link, commands) = Link::new();
+        let (sender, notices) = mpsc::unbounded_channel();
+        let (status_sender, status) = watch::channel(Status::default());
+        let connections = Connections::new(config.client.clone());
+        let driver = Driver::new(machine, connections, commands, sender, status_sender);
+        Ok(Self {
+            link,
+            max_poll_records: config.max_poll_records,
+            notices,
+            status,
+            driver: Some(runtime.spawn(driver.run())),
+            close_timeout: config.client.net.request_timeout,
+            member_id,
+            subscription: Vec::new(),
+            buffer: Buffer::default(),
+            dropped: 0,
+            errors: VecDeque::new(),
+            failure: None,
+            callback: None,
+        })
+    }
+
+    pub(super) fn subscribe(&mut self, topics: Vec<String>) -> Result<(), ClientError> {
+        const SUBSCRIBING: &str = "subscribing a share consumer";
+        if topics.iter().any(String::is_empty) {
+            return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty"));
+        }
+        self.check(SUBSCRIBING)?;
+        self.subscription.clone_from(&topics);
+        self.link.send(Command::Subscribe(topics));
+        Ok(())
+    }
+
+    /// Waits until there are records to take, and takes up to `max` of one acquisition; `None` at the deadline. Cancel-safe: nothing is
+    /// taken before the last await.
+    pub(super) async fn poll(&mut self, max: u32, deadline: Instant) -> Result<Option<Part>, ClientError> {
+        let mut announced = false;
+        loop {
+            self.absorb();
+            self.check("polling a share consumer")?;
+            if let Some(part) = self.take(max) {
+                return Ok(Some(part));
+            }
+            if self.subscription.is_empty() {
+                let reason = "the consumer is not subscribed to any topic";
+                return Err(ClientError::new(ErrorKind::Invalid, "polling a share consumer", reason)
+                    .remedy("call subscribe first"));
+            }
+            if !announced {
+                self.announce();
+                announced = true;
+            }
+            match timeout_at(deadline.into(), self.notices.recv()).await {
+                Ok(Some(notice)) => self.notice(notice),
+                Ok(None) => self.failed(closed("polling a share consumer")),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Tells the driver that the application polls, though it takes nothing yet.
+    pub(super) fn announce(&self) {
+        self.link.send(Command::Polled);
+    }
+
+    /// Takes up to `max` records of one acquisition, of what is there.
+    pub(super) fn take(&mut self, max: u32) -> Option<Part> {
+        for part in self.buffer.expire(Instant::now()) {
+            self.drop_part(part);
+        }
+        let part = self.buffer.take(max)?;
+        self.link.send(Command::Taken(part.records()));
+        Some(part)
+    }
+
+    /// Takes in whatever the driver has said.
+    pub(super) fn absorb(&mut self) {
+        while let Ok(notice) = self.notices.try_recv() {
+            self.notice(notice);
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Acquired(part) => self.buffer.push(part),
+            Notice::Lost(session, partition) => {
+                for part in self.buffer.lose(session, partition) {
+                    self.drop_part(part);
+                }
+            }
+            Notice::Acknowledged(acknowledged) => {
+                if let Some(callback) = &mut self.callback {
+                    callback(&acknowledged);
+                }
+            }
+            Notice::Failed { error, fatal: true } => self.failed(error),
+            Notice::Failed { error, fatal: false } => self.errors.push_back(error),
+        }
+    }
+
+    fn drop_part(&mut self, part: Part) {
+        self.dropped += u64::from(part.records());
+        self.link.send(Command::Dropped(part));
+    }
+
+    fn failed(&mut self, error: ClientError) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// The error that is due, if one is: one after the other, and at last, for ever, the fatal one.
+    fn check(&mut self, doing: &'static str) -> Result<(), ClientError> {
+        match self.errors.pop_front().or_else(|| self.failure.clone()) {
+            Some(error) => Err(error.while_doing(doing)),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends everything that is acknowledged, and waits for the answers. Cancel-safe: what was sent stays sent.
+    pub(super) async fn commit(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
+        let commit = self.link.commit();
+        let results = timeout_at(deadline(timeout).into(), commit).await;
+        self.absorb();
+        match results {
+            Ok(Ok(results)) => Ok(results),
+            Ok(Err(closed)) => Err(self.failure.clone().unwrap_or(closed)),
+            Err(_) => {
+                let reason = format!("not every acknowledgement was answered within {} ms", timeout.as_millis());
+                Err(ClientError::new(ErrorKind::TimedOut, "committing acknowledgements", reason)
+                    .remedy("they go on being sent: commit again to wait longer"))
+            }
+        }
+    }
+
+    pub(super) fn set_callback(&mut self, callback: Callback) {
+        self.callback = Some(callback);
+        self.link.send(Command::Report);
+    }
+
+    /// Closes the consumer. Cancel-safe: closing goes on without the caller.
+    pub(super) async fn close(&mut self, timeout: Duration) -> Result<(), ClientError> {
+        let Some(driver) = self.begin_close(timeout) else {
+            return Ok(());
+        };
+        let ended = driver.await;
+        self.absorb();
+        ended.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is shutting down, and with it the connections end.
+            Err(_) => Ok(()),
+        })
+    }
+
+    fn begin_close(&mut self, timeout: Duration) -> Option<JoinHandle<Result<(), ClientError>>> {
+        let driver = self.driver.take()?;
+        self.link.send(Command::Close(deadline(timeout)));
+        Some(driver)
+    }
+
+    pub(super) fn status(&self) -> watch::Ref<'_, Status> {
+        self.status.borrow()
+    }
+
+    pub(super) fn assignment(&self) -> Vec<TopicPartition> {
+        self.status().assignment.clone()
+    }
+
+    pub(super) fn subscription(&self) -> &[String] {
+        &self.subscription
+    }
+
+    pub(super) fn member_id(&self) -> &str {
+        &self.member_id
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn failure(&self) -> Option<&ClientError> {
+        self.failure.as_ref()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.begin_close(self.close_timeout);
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("member_id", &self.member_id)
+            .field("subscription", &self.subscription)
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// When a time that begins now is over. Times too long for the clock are as good as a century.
+pub(super) fn deadline(timeout: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
+    Instant::now() + timeout.min(CENTURY)
+}

@@ -1,0 +1,113 @@
+//! What goes between the application's end of a consumer and its driver.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange, SessionId, TopicIdPartition};
+use tokio::sync::{mpsc, oneshot};
+
+use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
+use super::lock::Lock;
+use super::part::{Part, Source};
+use super::ranges;
+use crate::error::{ClientError, ErrorKind};
+
+/// What the application wants.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Consume these topics from now on; with none, leave the group.
+    Subscribe(Vec<String>),
+    /// The application polls and has to wait.
+    Polled,
+    /// The application polled and was handed so many records.
+    Taken(u32),
+    /// Records that were acquired and will not be handed out: their lock or session is gone.
+    Dropped(Part),
+    /// Send verdicts.
+    Acknowledge(Acknowledgement),
+    /// Send everything that is acknowledged at once, and tell when it is answered.
+    Commit(oneshot::Sender<CommitResults>),
+    /// Tell how each acknowledgement ends.
+    Report,
+    /// Send what is acknowledged, leave the group, end. What is not done at the deadline stays undone.
+    Close(Instant),
+}
+
+/// Verdicts on records of one acquisition.
+#[derive(Debug)]
+pub(super) struct Acknowledgement {
+    pub(super) source: Arc<Source>,
+    pub(super) ranges: Vec<AckRange>,
+    pub(super) lock: Lock,
+    /// Who waits for the answer, if anybody does.
+    pub(super) answer: Option<oneshot::Sender<Result<(), AckError>>>,
+}
+
+/// What the application has to know.
+#[derive(Debug)]
+pub(super) enum Notice {
+    /// Records to hand out.
+    Acquired(Part),
+    /// What waits of this session, or of one partition in it, must not be handed out.
+    Lost(SessionId, Option<TopicIdPartition>),
+    /// An acknowledgement ended; only after [`Command::Report`].
+    Acknowledged(Acknowledged),
+    /// An error for the next poll; after a fatal one nothing else comes.
+    Failed { error: ClientError, fatal: bool },
+}
+
+/// The way to the driver. Nothing here waits; after the driver has ended, commands go nowhere.
+#[derive(Debug, Clone)]
+pub(super) struct Link(mpsc::UnboundedSender<Command>);
+
+impl Link {
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Command>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// Whether the driver was there to take the command.
+    pub(super) fn send(&self, command: Command) -> bool {
+        self.0.send(command).is_ok()
+    }
+
+    /// Sends verdicts that nobody waits for.
+    pub(super) fn acknowledge(&self, source: &Arc<Source>, lock: &Lock, ranges: Vec<AckRange>) {
+        if !ranges.is_empty() {
+            let acknowledgement =
+                Acknowledgement { source: Arc::clone(source), ranges, lock: lock.clone(), answer: None };
+            self.send(Command::Acknowledge(acknowledgement));
+        }
+    }
+
+    /// Sends one verdict on `ranges`, and gives what its answer comes through.
+    pub(super) fn settle(&self, source: &Arc<Source>, lock: &Lock, ranges: &[AcquiredRange], ack: AckType) -> Settled {
+        let (sender, receiver) = oneshot::channel();
+        let ranges = ranges::acknowledged(ranges, ack);
+        let acknowledgement =
+            Acknowledgement { source: Arc::clone(source), ranges, lock: lock.clone(), answer: Some(sender) };
+        if ack == AckType::Renew {
+            lock.renewing();
+        }
+        self.send(Command::Acknowledge(acknowledgement));
+        Settled::waiting(receiver, source.partition())
+    }
+
+    pub(super) fn commit(&self) -> Commit {
+        let (sender, receiver) = oneshot::channel();
+        self.send(Command::Commit(sender));
+        Commit(receiver)
+    }
+}
+
+impl Source {
+    /// The partition by its topic's name.
+    pub(super) fn partition(&self) -> TopicPartition {
+        TopicPartition { topic: Arc::clone(&self.topic), partition: self.topic_partition.partition }
+    }
+}
+
+/// The error of a call that needs a driver which has ended.
+pub(super) fn closed(doing: &'static str) -> ClientError {
+    ClientError::new(ErrorKind::Closed, doing, "the consumer is closed")
+}

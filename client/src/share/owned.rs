@@ -1,0 +1,270 @@
+//! The share consumer whose records are settled by whoever holds them.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ackflow_protocol::machine::{AckType, AcquiredRange};
+use ackflow_protocol::wire::Uuid;
+
+use super::acks::{AckError, CommitResults, Settled, TopicPartition};
+use super::config::ShareConsumerConfig;
+use super::handle::{Handle, deadline};
+use super::link::Link;
+use super::part::Part;
+use super::ranges;
+use super::records::{PartRecords, RecordError, ShareRecord};
+use crate::error::ClientError;
+
+/// A member of a share group that hands out [`Delivery`]s: each settles on its own, from any task, in any order, also after later polls.
+/// Polling is never refused.
+///
+/// A consumer that is dropped closes in the background, within `request.timeout.ms`, as far as its runtime lives on;
+/// [`close`](Self::close) waits for it. Errors of `poll` are told once, and polling goes on; see [`failure`](Self::failure).
+#[derive(Debug)]
+pub struct OwnedShareConsumer {
+    handle: Handle,
+}
+
+impl OwnedShareConsumer {
+    /// Makes a consumer. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
+    /// [`subscribe`](Self::subscribe).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for settings that cannot work, [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
+    /// outside a runtime.
+    pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
+        Ok(Self { handle: Handle::start(&config)? })
+    }
+
+    /// As [`ShareConsumer::subscribe`](super::ShareConsumer::subscribe).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn subscribe<T: Into<String>>(&mut self, topics: impl IntoIterator<Item = T>) -> Result<(), ClientError> {
+        self.handle.subscribe(topics.into_iter().map(Into::into).collect())
+    }
+
+    /// The topics that are subscribed to.
+    pub fn subscription(&self) -> &[String] {
+        self.handle.subscription()
+    }
+
+    /// Waits up to `timeout` for records and gives what was acquired of one partition at a time, at most `max.poll.records` of it; `None` when
+    /// the time is over. It resets the timer of `max.poll.interval.ms`.
+    ///
+    /// Cancel-safe: a poll that is dropped has taken nothing.
+    ///
+    /// # Errors
+    /// As [`ShareConsumer::poll`](super::ShareConsumer::poll), but that undecided records do not matter.
+    pub async fn poll(&mut self, timeout: Duration) -> Result<Option<Delivery>, ClientError> {
+        let part = self.handle.poll(self.handle.max_poll_records, deadline(timeout)).await?;
+        Ok(part.map(|part| self.deliver(part)))
+    }
+
+    /// What [`poll`](Self::poll) would give without waiting. Errors are left to `poll`.
+    pub fn try_poll(&mut self) -> Option<Delivery> {
+        self.handle.absorb();
+        let part = self.handle.take(self.handle.max_poll_records)?;
+        Some(self.deliver(part))
+    }
+
+    fn deliver(&self, part: Part) -> Delivery {
+        Delivery::new(part, self.handle.link.clone())
+    }
+
+    /// Waits for the answers to everything that was settled before, for up to `timeout`, and has what is not sent yet sent at once.
+    ///
+    /// Cancel-safe: the acknowledgements are sent whether or not anybody waits.
+    ///
+    /// # Errors
+    /// As [`ShareConsumer::commit_sync`](super::ShareConsumer::commit_sync).
+    pub async fn commit_sync(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
+        self.handle.commit(timeout).await
+    }
+
+    /// How long the group locks the records that it hands out, once a broker has said so.
+    pub fn acquisition_lock_timeout(&self) -> Option<Duration> {
+        self.handle.status().lock_timeout
+    }
+
+    /// The partitions that this member serves now. In a share group others may serve them too.
+    pub fn assignment(&self) -> Vec<TopicPartition> {
+        self.handle.assignment()
+    }
+
+    /// The id under which this consumer is a member of its group.
+    pub fn member_id(&self) -> &str {
+        self.handle.member_id()
+    }
+
+    /// The error that ended this consumer, if one has.
+    pub fn failure(&self) -> Option<&ClientError> {
+        self.handle.failure()
+    }
+
+    /// As [`ShareConsumer::dropped_records`](super::ShareConsumer::dropped_records).
+    pub fn dropped_records(&self) -> u64 {
+        self.handle.dropped()
+    }
+
+    /// Sends what was settled, leaves the group and so gives back everything else. Settling what is still held fails from then on.
+    ///
+    /// Cancel-safe: closing goes on without the caller.
+    ///
+    /// # Errors
+    /// As [`ShareConsumer::close`](super::ShareConsumer::close).
+    pub async fn close(mut self, timeout: Duration) -> Result<(), ClientError> {
+        self.handle.close(timeout).await
+    }
+}
+
+/// Records of one partition that this member has acquired and nobody has decided about. Whoever holds it settles it; dropped, it releases
+/// what is undecided, so that the group delivers it again.
+///
+/// Each way to settle gives a [`Settled`] that can be awaited or dropped. Settling fails with an [`AckError`] after the consumer was closed
+/// and after the session or the lock that held the records is gone; dropping the delivery then does nothing.
+///
+/// It keeps the responses that its records came in in memory.
+#[derive(Debug)]
+pub struct Delivery {
+    part: Part,
+    link: Link,
+    first_offset: i64,
+    last_offset: i64,
+}
+
+impl Delivery {
+    fn new(part: Part, link: Link) -> Self {
+        let first_offset = part.ranges.first().map_or(0, |range| range.first);
+        let last_offset = part.ranges.last().map_or(first_offset - 1, |range| range.last);
+        Self { part, link, first_offset, last_offset }
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &Arc<str> {
+        &self.part.source.topic
+    }
+
+    /// The partition.
+    pub fn partition(&self) -> i32 {
+        self.part.source.topic_partition.partition
+    }
+
+    /// Id of the topic.
+    pub fn topic_id(&self) -> Uuid {
+        self.part.source.topic_partition.topic_id
+    }
+
+    /// Topic and partition.
+    pub fn topic_partition(&self) -> TopicPartition {
+        self.part.source.partition()
+    }
+
+    /// The first offset that it was handed out with.
+    pub fn first_offset(&self) -> i64 {
+        self.first_offset
+    }
+
+    /// The last offset that it was handed out with.
+    pub fn last_offset(&self) -> i64 {
+        self.last_offset
+    }
+
+    /// How many records are undecided.
+    pub fn len(&self) -> usize {
+        self.part.records() as usize
+    }
+
+    /// Whether every record is decided.
+    pub fn is_empty(&self) -> bool {
+        self.part.ranges.is_empty()
+    }
+
+    /// The undecided offsets, with how often each was delivered, this time included. Every one has a record.
+    pub fn ranges(&self) -> &[AcquiredRange] {
+        &self.part.ranges
+    }
+
+    /// How often the undecided record that was delivered most often was delivered, this time included.
+    pub fn max_delivery_count(&self) -> i16 {
+        self.part.ranges.iter().map(|range| range.delivery_count).max().unwrap_or(0)
+    }
+
+    /// Until when the broker holds the records for this member: settle or renew before. It lies a little before the broker's own limit.
+    pub fn lock_deadline(&self) -> Instant {
+        self.part.lock.deadline()
+    }
+
+    /// The undecided records, in offset order. They borrow from the delivery: none costs an allocation or a reference count.
+    pub fn records(&self) -> impl Iterator<Item = Result<ShareRecord<'_>, RecordError>> {
+        PartRecords::new(&self.part)
+    }
+
+    /// Processed: the group is done with these records.
+    pub fn accept(self) -> Settled {
+        self.settle(AckType::Accept)
+    }
+
+    /// Not processed: the group delivers them again at once, to this member or another, up to its delivery limit.
+    pub fn release(self) -> Settled {
+        self.settle(AckType::Release)
+    }
+
+    /// Cannot be processed: the group archives them, or writes them to its dead letter queue where it has one.
+    pub fn reject(self) -> Settled {
+        self.settle(AckType::Reject)
+    }
+
+    fn settle(mut self, ack: AckType) -> Settled {
+        let ranges = std::mem::take(&mut self.part.ranges);
+        self.send(&ranges, ack)
+    }
+
+    /// Decides about the undecided records in a range of offsets. [`AckType::Renew`] keeps them undecided; of a part it does not move
+    /// [`lock_deadline`](Self::lock_deadline), which holds for all.
+    pub fn acknowledge(&mut self, offsets: RangeInclusive<i64>, ack: AckType) -> Settled {
+        let (first, last) = (*offsets.start(), *offsets.end());
+        let removed = ranges::remove(&mut self.part.ranges, offsets);
+        if removed.is_empty() || ack == AckType::Gap {
+            ranges::insert(&mut self.part.ranges, removed);
+            return Settled::ready(Err(AckError::NotHeld { partition: self.topic_partition(), first, last }));
+        }
+        if ack == AckType::Renew {
+            self.part.lock = self.part.lock.fork(self.part.ranges.is_empty());
+            let settled = self.send(&removed, ack);
+            ranges::insert(&mut self.part.ranges, removed);
+            return settled;
+        }
+        self.send(&removed, ack)
+    }
+
+    /// Starts the lock of the undecided records anew (KIP-1222). When the broker agrees, [`lock_deadline`](Self::lock_deadline) moves.
+    pub fn renew(&mut self) -> Settled {
+        self.part.lock = self.part.lock.fork(true);
+        self.send(&self.part.ranges, AckType::Renew)
+    }
+
+    fn send(&self, ranges: &[AcquiredRange], ack: AckType) -> Settled {
+        match ranges {
+            [] => Settled::ready(Ok(())),
+            _ => self.link.settle(&self.part.source, &self.part.lock, ranges, ack),
+        }
+    }
+
+    /// Two deliveries, of the undecided records before `offset` and of those from it on. Either may be empty.
+    pub fn split_at(mut self, offset: i64) -> (Self, Self) {
+        let mut tail = Self::new(self.part.split_off(offset), self.link.clone());
+        tail.first_offset = self.first_offset.max(offset);
+        tail.last_offset = self.last_offset;
+        self.last_offset = self.last_offset.min(offset.saturating_sub(1));
+        (self, tail)
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let released = ranges::acknowledged(&self.part.ranges, AckType::Release);
+        self.link.acknowledge(&self.part.source, &self.part.lock, released);
+    }
+}

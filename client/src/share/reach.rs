@@ -1,0 +1,122 @@
+//! When a consumer that cannot reach its brokers has to say so.
+//!
+//! Kafka's own client tries for ever and only logs. A program that was given a wrong address should hear of it, and one
+//! that loses its brokers for a while should not: an error is due when a kind of connection has never been made though
+//! it was tried for a while, and again after each further while. From the first success on, only the log tells.
+
+use std::time::{Duration, Instant};
+
+use super::connections::Role;
+use crate::error::ClientError;
+
+/// How long nothing of the cluster may be reachable at the start.
+const ANY_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
+/// its session with the cluster ends, by default after 9 s.
+const NAMED_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How connecting went so far, by kind of connection.
+#[derive(Debug)]
+pub(super) struct Reach {
+    any: Attempts,
+    coordinator: Attempts,
+    session: Attempts,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Attempts {
+    /// Never made; tried since then, or since an error was given.
+    Never(Option<Instant>),
+    Reached,
+    /// Made before, and failing now.
+    Lost,
+}
+
+impl Reach {
+    pub(super) fn new() -> Self {
+        let never = Attempts::Never(None);
+        Self { any: never, coordinator: never, session: never }
+    }
+
+    /// An attempt that began at `began` ended at `now`: the error that is due, if one is.
+    pub(super) fn attempted(
+        &mut self,
+        role: Role,
+        began: Instant,
+        now: Instant,
+        result: Result<(), ClientError>,
+    ) -> Option<ClientError> {
+        let (attempts, patience) = match role {
+            Role::Any => (&mut self.any, ANY_PATIENCE),
+            Role::Coordinator(_) => (&mut self.coordinator, NAMED_PATIENCE),
+            Role::Session(_) => (&mut self.session, NAMED_PATIENCE),
+        };
+        let error = match result {
+            Ok(()) => {
+                *attempts = Attempts::Reached;
+                return None;
+            }
+            Err(error) => error,
+        };
+        match *attempts {
+            Attempts::Never(since) => {
+                let since = since.unwrap_or(began);
+                let due = now.duration_since(since) >= patience;
+                *attempts = Attempts::Never(Some(if due { now } else { since }));
+                tracing::debug!("{error}");
+                due.then_some(error)
+            }
+            Attempts::Reached => {
+                tracing::warn!("{error}; trying again");
+                *attempts = Attempts::Lost;
+                None
+            }
+            Attempts::Lost => {
+                tracing::debug!("{error}");
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn failure() -> Result<(), ClientError> {
+        Err(ClientError::new(ErrorKind::Unreachable, "connecting", "refused"))
+    }
+
+    #[test]
+    fn who_never_reached_a_broker_hears_of_it_every_few_seconds() {
+        let start = Instant::now();
+        let mut reach = Reach::new();
+        let mut heard = Vec::new();
+        for second in 0..12 {
+            let now = start + Duration::from_secs(second);
+            if reach.attempted(Role::Any, now, now, failure()).is_some() {
+                heard.push(second);
+            }
+        }
+        assert_eq!(heard, [5, 10]);
+    }
+
+    #[test]
+    fn one_long_attempt_counts_from_where_it_began() {
+        let start = Instant::now();
+        let ended = start + Duration::from_secs(10);
+        assert!(Reach::new().attempted(Role::Any, start, ended, failure()).is_some());
+    }
+
+    #[test]
+    fn who_has_reached_a_broker_once_is_left_to_retry() {
+        let start = Instant::now();
+        let mut reach = Reach::new();
+        assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
+        for second in 0..600 {
+            let now = start + Duration::from_secs(second);
+            assert!(reach.attempted(Role::Any, now, now, failure()).is_none());
+        }
+    }
+}
