@@ -42,8 +42,6 @@ mod part;
 mod ranges;
 mod reach;
 mod records;
-#[cfg(test)]
-mod tests;
 
 pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange};
 

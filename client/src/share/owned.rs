@@ -34,11 +34,7 @@ impl OwnedShareConsumer {
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) for settings that cannot work, [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
     /// outside a runtime.
     pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
-        Ok(Self::with(Handle::start(&config)?))
-    }
-
-    pub(super) fn with(handle: Handle) -> Self {
-        Self { handle }
+        Ok(Self { handle: Handle::start(&config)? })
     }
 
     /// As [`ShareConsumer::subscribe`](super::ShareConsumer::subscribe).

@@ -14,7 +14,6 @@ pub struct MachineError {
     pub fatal: bool,
 }
 
-#[expect(dead_code, reason = "the machines that report errors follow")]
 impl MachineError {
     pub(crate) fn fatal(kind: MachineErrorKind) -> Self {
         Self { kind, fatal: true }

@@ -6,8 +6,16 @@
 //!
 //! [`ShareConsumerMachine`] is the one that a driver runs.
 
+mod ack_ledger;
+mod acquisition;
+mod backoff;
+mod coordinator;
 mod error;
+mod membership;
+mod metadata;
+mod ranges;
 mod share_consumer;
+mod share_session;
 mod types;
 
 pub use error::{MachineError, MachineErrorKind};

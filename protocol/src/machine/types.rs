@@ -269,3 +269,19 @@ pub enum Output {
     /// Nothing to do until then (`None`: until the next input).
     Wait(Option<Instant>),
 }
+
+/// What a part of the machine does next: [`Output`] before it has an id and an address.
+#[derive(Debug)]
+pub(crate) enum Step<Request, Event> {
+    Send(Request),
+    Event(Event),
+    Wait(Option<Instant>),
+}
+
+/// The earlier of two deadlines, where `None` is never.
+pub(crate) fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

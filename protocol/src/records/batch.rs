@@ -228,6 +228,11 @@ impl RecordBatch {
         OwnedRecord::new(&self.bytes, record)
     }
 
+    /// Bytes of the encoded records, compressed unless this batch is not or no longer.
+    pub(crate) fn body_len(&self) -> usize {
+        self.body().len()
+    }
+
     /// The encoded records, compressed unless this batch is not or no longer.
     pub(super) fn body(&self) -> &[u8] {
         if self.decompressed { &self.bytes } else { &self.bytes[BATCH_OVERHEAD..] }

@@ -1,0 +1,218 @@
+//! How many records to ask for, and when.
+//!
+//! An acquired record that waits in a buffer is withheld from every other member, and costs a delivery attempt when its lock runs out. So
+//! what is fetched ahead is bounded by what the caller will get through in about a second, by the pace at which it has worked so far.
+
+use std::time::{Duration, Instant};
+
+use super::options::{AcquireMode, ShareConsumerOptions};
+
+/// How far ahead of the caller records are fetched.
+const AHEAD: Duration = Duration::from_secs(1);
+
+/// The part of the lock that may go by in the buffer.
+const LOCK_SHARE: u32 = 4;
+
+/// `ShareAcquireMode` on the wire.
+const BATCH_OPTIMIZED: i8 = 0;
+const RECORD_LIMIT: i8 = 1;
+
+#[derive(Debug, Default)]
+pub(super) struct Demand {
+    /// Records that were acquired and not taken over by the caller.
+    buffered: u64,
+    /// Whether the caller has ever asked for records.
+    was_polled: bool,
+    /// Whether it did since it last got some.
+    is_waiting: bool,
+    /// When the caller last got records, and how many since it last asked.
+    taken: Option<(Instant, u64)>,
+    last_taken: Option<Instant>,
+    pace: Pace,
+    /// Offsets of the largest batch seen.
+    largest_batch: u32,
+}
+
+/// A fetch that asks for records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ask {
+    pub(super) max_records: i32,
+    pub(super) acquire_mode: i8,
+}
+
+impl Demand {
+    /// The caller asks for records.
+    pub(super) fn polled(&mut self, now: Instant) {
+        self.was_polled = true;
+        self.is_waiting = true;
+        if let Some((at, records)) = self.taken.take() {
+            self.pace.worked(records, now.duration_since(at));
+        }
+    }
+
+    /// The caller got records.
+    pub(super) fn taken(&mut self, now: Instant, records: u32) {
+        self.buffered = self.buffered.saturating_sub(records.into());
+        self.is_waiting = false;
+        self.last_taken = Some(now);
+        let (at, earlier) = self.taken.unwrap_or((now, 0));
+        self.taken = Some((at, earlier + u64::from(records)));
+    }
+
+    /// When the caller last got records.
+    pub(super) fn last_taken(&self) -> Option<Instant> {
+        self.last_taken
+    }
+
+    pub(super) fn acquired(&mut self, records: u32) {
+        self.buffered += u64::from(records);
+    }
+
+    pub(super) fn saw_batch(&mut self, offsets: u32) {
+        self.largest_batch = self.largest_batch.max(offsets);
+    }
+
+    /// Records went out of the buffer without reaching the caller.
+    pub(super) fn dropped(&mut self, records: u32) {
+        self.buffered = self.buffered.saturating_sub(records.into());
+    }
+
+    /// What to ask each of `leaders` brokers for now, if anything; `undecided` records are acquired by all of them together. With
+    /// [`AcquireMode::RecordLimit`] only one broker may be asked at a time.
+    pub(super) fn ask(
+        &self,
+        options: &ShareConsumerOptions,
+        lock_timeout: Duration,
+        leaders: usize,
+        undecided: u64,
+    ) -> Option<Ask> {
+        match options.acquire_mode {
+            _ if !self.was_polled => None,
+            AcquireMode::BatchOptimized => self.ask_ahead(options, lock_timeout, leaders as u64),
+            AcquireMode::RecordLimit => {
+                let room = u64::from(options.max_poll_records).saturating_sub(undecided);
+                (self.is_waiting && self.buffered == 0 && room > 0)
+                    .then(|| Ask { max_records: to_i32(room), acquire_mode: RECORD_LIMIT })
+            }
+        }
+    }
+
+    fn ask_ahead(&self, options: &ShareConsumerOptions, lock_timeout: Duration, leaders: u64) -> Option<Ask> {
+        // Before the caller has shown its pace, one poll's worth.
+        let ahead =
+            self.pace.records_in(AHEAD.min(lock_timeout / LOCK_SHARE)).unwrap_or(options.max_poll_records.into());
+        let most = u64::from(options.fetch_max_records.max(1));
+        if self.buffered >= ahead.min(most) {
+            return None;
+        }
+        let share = ((ahead - self.buffered) / leaders.max(1)).clamp(1, most);
+        // In batch-optimized mode a broker acquires whole batches, however few records are asked for: too much for a caller that needs
+        // longer for one of them than may be fetched ahead.
+        let whole_batches = self.largest_batch > 0 && ahead >= u64::from(self.largest_batch);
+        let acquire_mode = if whole_batches { BATCH_OPTIMIZED } else { RECORD_LIMIT };
+        Some(Ask { max_records: to_i32(share), acquire_mode })
+    }
+}
+
+fn to_i32(records: u64) -> i32 {
+    i32::try_from(records).unwrap_or(i32::MAX)
+}
+
+/// Records a second while the caller works, recent work counting most. Time that the caller waits for records is not its pace.
+#[derive(Debug, Default)]
+struct Pace {
+    records: f64,
+    seconds: f64,
+}
+
+impl Pace {
+    fn worked(&mut self, records: u64, time: Duration) {
+        const KEEP: f64 = 0.75;
+        self.records = self.records * KEEP + records as f64;
+        self.seconds = self.seconds * KEEP + time.as_secs_f64().max(1e-6);
+    }
+
+    /// `None` before any work was seen.
+    fn records_in(&self, time: Duration) -> Option<u64> {
+        (self.seconds > 0.0).then(|| ((self.records / self.seconds * time.as_secs_f64()) as u64).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: Duration = Duration::from_secs(30);
+
+    fn options() -> ShareConsumerOptions {
+        ShareConsumerOptions::new("g", "m")
+    }
+
+    fn after_work(records: u32, time: Duration) -> Demand {
+        let mut demand = Demand::default();
+        let now = Instant::now();
+        demand.polled(now);
+        demand.acquired(records);
+        demand.saw_batch(records);
+        demand.taken(now, records);
+        demand.polled(now + time);
+        demand
+    }
+
+    #[test]
+    fn the_first_fetch_asks_for_one_poll_in_all() {
+        let mut demand = Demand::default();
+        assert_eq!(demand.ask(&options(), LOCK, 3, 0), None, "nobody has polled");
+        demand.polled(Instant::now());
+        let ask = demand.ask(&options(), LOCK, 3, 0).unwrap();
+        assert_eq!(ask, Ask { max_records: 166, acquire_mode: RECORD_LIMIT });
+    }
+
+    #[test]
+    fn a_fast_caller_gets_whole_batches_and_full_fetches() {
+        let demand = after_work(500, Duration::from_millis(1));
+        assert_eq!(demand.ask(&options(), LOCK, 3, 0), Some(Ask { max_records: 2_000, acquire_mode: BATCH_OPTIMIZED }));
+    }
+
+    #[test]
+    fn a_slow_caller_gets_what_it_can_do_in_a_second_and_no_whole_batch() {
+        let mut demand = after_work(500, Duration::from_secs(5));
+        assert_eq!(demand.ask(&options(), LOCK, 1, 0), Some(Ask { max_records: 100, acquire_mode: RECORD_LIMIT }));
+        demand.acquired(100);
+        assert_eq!(demand.ask(&options(), LOCK, 1, 0), None);
+    }
+
+    #[test]
+    fn a_short_lock_bounds_what_is_fetched_ahead() {
+        let demand = after_work(100, Duration::from_millis(500));
+        assert_eq!(demand.ask(&options(), Duration::from_secs(1), 1, 0).unwrap().max_records, 50);
+    }
+
+    #[test]
+    fn waiting_for_records_does_not_slow_the_pace() {
+        let mut demand = after_work(500, Duration::from_millis(1));
+        let now = Instant::now();
+        for second in 1..20 {
+            // One record a second comes, and the caller is done with each in a millisecond.
+            let came = now + Duration::from_secs(second);
+            demand.acquired(1);
+            demand.taken(came, 1);
+            demand.polled(came + Duration::from_millis(1));
+        }
+        assert!(demand.ask(&options(), LOCK, 1, 0).unwrap().max_records >= 900);
+    }
+
+    #[test]
+    fn record_limit_asks_for_what_may_still_be_undecided_and_only_for_a_caller_that_waits() {
+        let options = ShareConsumerOptions { acquire_mode: AcquireMode::RecordLimit, ..options() };
+        let mut demand = Demand::default();
+        assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+        demand.polled(Instant::now());
+        assert_eq!(demand.ask(&options, LOCK, 1, 450), Some(Ask { max_records: 50, acquire_mode: RECORD_LIMIT }));
+        assert_eq!(demand.ask(&options, LOCK, 1, 500), None);
+        demand.acquired(500);
+        assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+        demand.taken(Instant::now(), 500);
+        assert_eq!(demand.ask(&options, LOCK, 1, 0), None, "nothing ahead of the caller");
+    }
+}

@@ -1,0 +1,194 @@
+//! One broker: the session with it, what is held of that session, and which request is next.
+//!
+//! One request is in flight at a time, because all of them count with the session's epoch. Which one goes next, in this order:
+//!
+//! 1. the end of the session, where the member leaves;
+//! 2. ShareAcknowledge, where a commit or a renewal wants an answer at once, or the partition is not fetched from here any more;
+//! 3. ShareFetch for records, which carries what is to be acknowledged;
+//! 4. ShareAcknowledge, where no fetch came by in time to carry it;
+//! 5. ShareFetch for nothing, to drop partitions from the session; its end, where none is left.
+
+use std::time::{Duration, Instant};
+
+use super::{demand::Ask, options::ShareConsumerOptions};
+use crate::{
+    machine::{
+        ack_ledger::AckLedger,
+        backoff::Backoff,
+        share_session::ShareSession,
+        types::{BrokerAddress, RequestId, SessionId, earlier},
+    },
+    wire::ErrorCode,
+};
+
+/// How long an acknowledgement waits for a fetch to ride on.
+const RIDE: Duration = Duration::from_millis(5);
+
+/// How long a fetch waits for the first word about records that have just come or were just taken, which it can carry then.
+const FIRST_WORD: Duration = Duration::from_millis(2);
+
+/// How long a broker may hold a fetch while anything of the session is undecided: what is acknowledged meanwhile waits behind it.
+pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
+
+/// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more.
+const RECORD_LOCKS: u64 = 2_000;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Where it is; the address of an open session stays.
+    pub(super) address: BrokerAddress,
+    pub(super) session: ShareSession,
+    pub(super) ledger: AckLedger,
+    pub(super) in_flight: Option<InFlight>,
+    pub(super) backoff: Backoff,
+    /// No request before this.
+    pub(super) not_before: Option<Instant>,
+    /// No fetch for records before this.
+    pub(super) no_fetch_before: Option<Instant>,
+    /// Decisions are to go out without waiting for a ride.
+    pub(super) flush: bool,
+    /// The session is to end, with what is decided.
+    pub(super) ending: bool,
+    /// The error that the last session ended with.
+    pub(super) lost: ErrorCode,
+    /// The error of the whole broker that the application was told last, until one goes well.
+    pub(super) reported: Option<ErrorCode>,
+    /// When the last fetch was answered.
+    pub(super) answered: Option<Instant>,
+    /// When one last acquired anything.
+    pub(super) acquired: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InFlight {
+    pub(super) id: RequestId,
+    pub(super) kind: Kind,
+    /// When it was handed to the driver, which is before it was written: locks count from here.
+    pub(super) written: Instant,
+    /// How long the broker may hold it.
+    pub(super) max_wait: Duration,
+    /// Whether it opens the session.
+    pub(super) opening: bool,
+    /// Whether it renews locks.
+    pub(super) renewing: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// ShareFetch; `asks`: for records.
+    Fetch { asks: bool },
+    /// ShareAcknowledge.
+    Acknowledge,
+    /// The ShareAcknowledge that ends the session.
+    End,
+}
+
+/// What a node does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// ShareFetch, for records or for nothing.
+    Fetch(Option<Ask>),
+    /// ShareAcknowledge.
+    Acknowledge,
+    /// ShareAcknowledge with the final epoch.
+    End,
+    Wait(Option<Instant>),
+}
+
+impl Node {
+    pub(super) fn new(address: BrokerAddress, options: &ShareConsumerOptions, seed: u64) -> Self {
+        let node = address.node;
+        Self {
+            address,
+            session: ShareSession::new(node),
+            ledger: AckLedger::default(),
+            in_flight: None,
+            backoff: Backoff::new(options.retry_backoff, options.retry_backoff_max, seed ^ node as u64),
+            not_before: None,
+            no_fetch_before: None,
+            flush: false,
+            ending: false,
+            lost: ErrorCode::SHARE_SESSION_NOT_FOUND,
+            reported: None,
+            answered: None,
+            acquired: None,
+        }
+    }
+
+    /// Whether there is no session, and none to come.
+    pub(super) fn is_done(&self) -> bool {
+        self.in_flight.is_none() && self.session.is_closed()
+    }
+
+    /// Whether a fetch for records is out.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self.in_flight, Some(InFlight { kind: Kind::Fetch { asks: true }, .. }))
+    }
+
+    /// Whether the records of a session can be acknowledged.
+    pub(super) fn is_live(&self, session: SessionId) -> bool {
+        self.session.id() == session && self.session.is_open()
+    }
+
+    /// No request for a while, longer with each failure in a row.
+    pub(super) fn back_off(&mut self, now: Instant) {
+        self.not_before = Some(now + self.backoff.next_delay());
+    }
+
+    /// What comes next, where `ask` is what the caller wants of this broker now and `last_taken` when it last took records over.
+    pub(super) fn next(&self, now: Instant, ask: Option<Ask>, last_taken: Option<Instant>) -> Step {
+        let expiry = self.ledger.next_expiry();
+        if self.in_flight.is_some() {
+            return Step::Wait(expiry);
+        }
+        if self.ending {
+            return if self.session.is_open() { Step::End } else { Step::Wait(None) };
+        }
+        if let Some(not_before) = self.not_before.filter(|not_before| now < *not_before) {
+            return Step::Wait(earlier(Some(not_before), expiry));
+        }
+        let ask = ask.filter(|_| !self.session.wanted().is_empty());
+        if !self.session.is_open() {
+            let fetch = ask.map(|ask| Step::Fetch(Some(ask)));
+            return fetch.unwrap_or(Step::Wait(None));
+        }
+        let oldest = self.ledger.oldest_ready(now);
+        if oldest.is_some() && (self.flush || self.ledger.has_renewals(now) || self.has_acks_of_others(now)) {
+            return Step::Acknowledge;
+        }
+        let fetch_at = ask.map(|_| if oldest.is_some() { now } else { self.fetch_at(now, last_taken) });
+        if fetch_at.is_some_and(|at| at <= now) && self.no_fetch_before.is_none_or(|at| at <= now) {
+            return Step::Fetch(ask);
+        }
+        let ride_ends = oldest.map(|oldest| oldest + RIDE);
+        if ride_ends.is_some_and(|at| at <= now) {
+            return Step::Acknowledge;
+        }
+        if self.session.wanted().is_empty() && self.ledger.is_empty() {
+            return Step::End;
+        }
+        if ask.is_none() && self.session.has_to_forget() {
+            return Step::Fetch(None);
+        }
+        let fetch_at = fetch_at.map(|at| self.no_fetch_before.map_or(at, |no_fetch_before| at.max(no_fetch_before)));
+        let acks_at = earlier(ride_ends, self.ledger.next_retry(now));
+        Step::Wait(earlier(earlier(fetch_at, acks_at), expiry))
+    }
+
+    /// When to fetch, as long as there is nothing to acknowledge: a fetch that goes too early makes the next acknowledgement wait.
+    fn fetch_at(&self, now: Instant, last_taken: Option<Instant>) -> Instant {
+        let holds_any = self.ledger.held_records() > 0;
+        let news = last_taken.max(self.acquired).filter(|_| holds_any);
+        let first_word = news.map_or(now, |news| news + FIRST_WORD);
+        let is_full =
+            holds_any && self.session.wanted().iter().all(|partition| self.ledger.held_in(*partition) >= RECORD_LOCKS);
+        let room = self.answered.filter(|_| is_full).map_or(now, |answered| answered + BUSY_WAIT);
+        first_word.max(room)
+    }
+
+    /// Whether something is to be acknowledged of a partition that this session does not fetch from: on a fetch, it would bring the
+    /// partition back into the session.
+    fn has_acks_of_others(&self, now: Instant) -> bool {
+        self.ledger.ready_partitions(now).any(|partition| !self.session.wanted().contains(&partition))
+    }
+}

@@ -1,0 +1,381 @@
+//! What brokers answer to ShareFetch and ShareAcknowledge.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    Pause, ShareConsumerMachine,
+    node::{BUSY_WAIT, InFlight, Kind},
+};
+use crate::{
+    machine::{
+        ack_ledger::RetryPolicy,
+        acquisition,
+        backoff::Backoff,
+        error::{MachineError, MachineErrorKind},
+        metadata::Urgency,
+        types::{Acquisition, ClientResponse, Event, Output, RequestFailure, RequestId, TopicIdPartition},
+    },
+    messages::{
+        share_acknowledge::ShareAcknowledgeResponse,
+        share_fetch::{PartitionData, ShareFetchResponse},
+    },
+    wire::ErrorCode,
+};
+
+impl ShareConsumerMachine {
+    pub(super) fn handle_session_response(
+        &mut self,
+        now: Instant,
+        id: RequestId,
+        response: Result<ClientResponse, RequestFailure>,
+    ) {
+        let mut nodes = self.nodes.iter_mut();
+        let found = nodes.find_map(|(node_id, node)| {
+            let request = node.in_flight.take_if(|request| request.id == id)?;
+            Some((*node_id, request))
+        });
+        let Some((node, request)) = found else { return };
+        match (response, request.kind) {
+            (Ok(ClientResponse::ShareFetch(response)), Kind::Fetch { .. }) => {
+                self.fetched(now, node, request, response)
+            }
+            (Ok(ClientResponse::ShareAcknowledge(response)), Kind::Acknowledge | Kind::End) => {
+                self.acknowledged(now, node, request, response);
+            }
+            (Err(RequestFailure::UnsupportedVersion), _) => self.unsupported(now, node, request),
+            (Ok(_) | Err(_), _) => {
+                self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
+                self.metadata.refresh(now, Urgency::Now);
+                if let Some(node) = self.nodes.get_mut(&node) {
+                    node.back_off(now);
+                }
+            }
+        }
+        self.report_outcomes(node);
+    }
+
+    fn fetched(&mut self, now: Instant, node_id: i32, request: InFlight, response: ShareFetchResponse) {
+        for endpoint in &response.node_endpoints {
+            self.metadata.endpoint(endpoint.node_id, &endpoint.host, endpoint.port);
+        }
+        self.learn_lock_timeout(response.acquisition_lock_timeout_ms);
+        if !self.whole_request(now, node_id, request, response.error_code, response.error_message) {
+            return;
+        }
+        let mut is_empty = true;
+        for topic in response.responses {
+            for partition in topic.partitions {
+                let topic_partition =
+                    TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
+                is_empty &= partition.acquired_records.is_empty();
+                self.fetched_partition(now, node_id, request, topic_partition, partition);
+            }
+        }
+        let policy = self.retry_policy(request.kind);
+        let Some(node) = self.nodes.get_mut(&node_id) else { return };
+        node.ledger.answered_rest(now, ErrorCode::INVALID_RECORD_STATE, policy);
+        node.answered = Some(now);
+        if !is_empty {
+            node.acquired = Some(now);
+        }
+        // A broker that has nothing holds the fetch. One that answers at once would be asked in a loop.
+        let early = request.written + request.max_wait.min(BUSY_WAIT);
+        node.no_fetch_before = (is_empty && now < early).then_some(early);
+    }
+
+    fn fetched_partition(
+        &mut self,
+        now: Instant,
+        node_id: i32,
+        request: InFlight,
+        topic_partition: TopicIdPartition,
+        mut data: PartitionData,
+    ) {
+        let lock_deadline = self.lock_deadline(request);
+        let policy = self.retry_policy(request.kind);
+        let Some(node) = self.nodes.get_mut(&node_id) else { return };
+        node.ledger.answered(now, topic_partition, data.acknowledge_error_code, lock_deadline, policy);
+        let leader = (data.current_leader.leader_id, data.current_leader.leader_epoch);
+        if !data.acknowledge_error_code.is_none() {
+            self.partition_error(now, node_id, topic_partition, data.acknowledge_error_code, leader, false);
+        }
+        if !data.error_code.is_none() {
+            return self.partition_error(now, node_id, topic_partition, data.error_code, leader, true);
+        }
+        self.paused.remove(&topic_partition);
+        if !data.acquired_records.is_empty() {
+            self.acquire(now, node_id, topic_partition, &mut data, lock_deadline);
+        }
+    }
+
+    /// Takes over what was acquired of one partition.
+    fn acquire(
+        &mut self,
+        now: Instant,
+        node_id: i32,
+        topic_partition: TopicIdPartition,
+        data: &mut PartitionData,
+        lock_deadline: Instant,
+    ) {
+        // A partition that the session never listed is none of ours.
+        let Some(node) = self.nodes.get_mut(&node_id).filter(|node| node.session.lists(topic_partition)) else {
+            return;
+        };
+        let session = node.session.id();
+        let Some(topic) = self.metadata.topic_name(topic_partition.topic_id).cloned() else { return };
+        let records = data.records.take().unwrap_or_default();
+        let (check_crcs, limit) = (self.options.check_crcs, self.options.decompression_limit);
+        let content = acquisition::read(records, &data.acquired_records, check_crcs, limit);
+
+        node.ledger.acquired(topic_partition, &topic, &content.ranges, lock_deadline);
+        for range in content.settled {
+            node.ledger.settle(now, topic_partition, &topic, range, lock_deadline);
+        }
+        for bad in content.bad {
+            self.outputs.push_back(Output::Event(Event::BadBatch {
+                topic: topic.clone(),
+                topic_partition,
+                first: bad.first,
+                last: bad.last,
+                settled: bad.settled,
+                error: bad.error,
+            }));
+        }
+        self.demand.saw_batch(content.largest_batch);
+        if content.records > 0 {
+            self.demand.acquired(content.records);
+            self.outputs.push_back(Output::Event(Event::Acquired(Acquisition {
+                topic: topic.clone(),
+                topic_partition,
+                session,
+                lock_timeout: self.lock_timeout.unwrap_or(super::DEFAULT_LOCK),
+                lock_deadline,
+                ranges: content.ranges,
+                batches: content.batches,
+                records: content.records,
+            })));
+        }
+        if let Some((first, last)) = content.nonsense {
+            let kind = MachineErrorKind::AcquiredRange { topic, topic_partition, node: node_id, first, last };
+            self.fail_with(MachineError::passing(kind));
+            self.pause(now, node_id, topic_partition);
+        }
+    }
+
+    fn acknowledged(&mut self, now: Instant, node_id: i32, request: InFlight, response: ShareAcknowledgeResponse) {
+        for endpoint in &response.node_endpoints {
+            self.metadata.endpoint(endpoint.node_id, &endpoint.host, endpoint.port);
+        }
+        self.learn_lock_timeout(response.acquisition_lock_timeout_ms);
+        let lock_deadline = self.lock_deadline(request);
+        let policy = self.retry_policy(request.kind);
+        if self.whole_request(now, node_id, request, response.error_code, response.error_message) {
+            for topic in response.responses {
+                for partition in topic.partitions {
+                    let topic_partition =
+                        TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
+                    let code = partition.error_code;
+                    if let Some(node) = self.nodes.get_mut(&node_id) {
+                        node.ledger.answered(now, topic_partition, code, lock_deadline, policy);
+                    }
+                    if !code.is_none() {
+                        let leader = (partition.current_leader.leader_id, partition.current_leader.leader_epoch);
+                        self.partition_error(now, node_id, topic_partition, code, leader, false);
+                    }
+                }
+            }
+            if let Some(node) = self.nodes.get_mut(&node_id) {
+                node.ledger.answered_rest(now, ErrorCode::INVALID_RECORD_STATE, policy);
+            }
+        }
+        if request.kind == Kind::End {
+            self.ended(node_id);
+        }
+    }
+
+    /// The session has ended because this side wanted it to. What was undecided is released by the broker.
+    fn ended(&mut self, id: i32) {
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        let held_any = !node.ledger.is_empty();
+        node.session.reset();
+        node.lost = ErrorCode::SHARE_SESSION_NOT_FOUND;
+        node.ledger.fail_all(node.lost);
+        if held_any || node.ending {
+            let (session, error) = (node.session.id(), node.lost);
+            self.outputs.push_back(Output::Event(Event::SessionLost { session, error }));
+        }
+    }
+
+    /// The error of a whole request, and what it does to the session. Returns whether the partitions of the response count.
+    fn whole_request(
+        &mut self,
+        now: Instant,
+        node_id: i32,
+        request: InFlight,
+        code: ErrorCode,
+        message: Option<String>,
+    ) -> bool {
+        let policy = self.retry_policy(request.kind);
+        let Some(node) = self.nodes.get_mut(&node_id) else { return false };
+        match code {
+            ErrorCode::NONE => {
+                node.session.accepted();
+                node.reported = None;
+                // Opening proves little: a broker that opens session after session and keeps none would never be left in peace.
+                if !request.opening {
+                    node.backoff.reset();
+                    node.not_before = None;
+                }
+                return true;
+            }
+            ErrorCode::SHARE_SESSION_NOT_FOUND
+            | ErrorCode::INVALID_SHARE_SESSION_EPOCH
+            | ErrorCode::SHARE_SESSION_LIMIT_REACHED => {
+                // A session that was to end has no more to lose.
+                if request.kind == Kind::End {
+                    node.ledger.answered_rest(now, code, policy);
+                } else {
+                    node.back_off(now);
+                    self.lose_session(node_id, code);
+                }
+                return false;
+            }
+            ErrorCode::UNSUPPORTED_VERSION => {
+                self.lose_session(node_id, code);
+                self.fail(MachineErrorKind::ShareGroupsDisabled);
+                return false;
+            }
+            _ => {}
+        }
+        if request.opening {
+            node.session.reset();
+        } else {
+            node.session.accepted();
+        }
+        node.back_off(now);
+        node.ledger.answered_rest(now, code, policy);
+        let is_news = node.reported != Some(code);
+        node.reported = Some(code);
+        match code {
+            ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::INCONSISTENT_TOPIC_ID => {
+                self.metadata.refresh(now, Urgency::Debounced);
+            }
+            code if code.is_retriable() => self.metadata.refresh(now, Urgency::Now),
+            ErrorCode::GROUP_AUTHORIZATION_FAILED if is_news => {
+                let group = self.options.group_id.clone();
+                self.fail_with(MachineError::passing(MachineErrorKind::GroupAuthorization { group }));
+            }
+            code if is_news => {
+                let api = request.kind.api();
+                let kind = MachineErrorKind::Refused { api, node: Some(node_id), code, message };
+                self.fail_with(MachineError::passing(kind));
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// An error of one partition: a new leader is believed at once, else metadata is asked; `fetching`: it is not fetched for a while.
+    fn partition_error(
+        &mut self,
+        now: Instant,
+        node_id: i32,
+        topic_partition: TopicIdPartition,
+        code: ErrorCode,
+        (leader, epoch): (i32, i32),
+        fetching: bool,
+    ) {
+        let mut is_told = false;
+        match code {
+            ErrorCode::NOT_LEADER_OR_FOLLOWER
+            | ErrorCode::FENCED_LEADER_EPOCH
+            | ErrorCode::UNKNOWN_LEADER_EPOCH
+            | ErrorCode::LEADER_NOT_AVAILABLE
+            | ErrorCode::KAFKA_STORAGE_ERROR => {
+                if leader != node_id && self.metadata.hint(topic_partition, leader, epoch) {
+                    self.paused.remove(&topic_partition);
+                    self.reassign = true;
+                    return;
+                }
+                self.metadata.refresh(now, Urgency::Now);
+            }
+            ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::INCONSISTENT_TOPIC_ID => {
+                self.metadata.refresh(now, Urgency::Debounced);
+            }
+            code => is_told = !code.is_retriable(),
+        }
+        if !fetching {
+            return;
+        }
+        let pause = self.pause(now, node_id, topic_partition);
+        if is_told && pause.reported.replace(code) != Some(code) {
+            let topic = self.topic_name(topic_partition);
+            let kind = match code {
+                ErrorCode::TOPIC_AUTHORIZATION_FAILED => MachineErrorKind::TopicAuthorization { topic: Some(topic) },
+                code => MachineErrorKind::Fetch { topic, topic_partition, node: node_id, code },
+            };
+            self.fail_with(MachineError::passing(kind));
+        }
+    }
+
+    /// Takes a partition out of the session for a while, longer each time until a fetch of it goes well.
+    fn pause(&mut self, now: Instant, node: i32, topic_partition: TopicIdPartition) -> &mut Pause {
+        self.reassign = true;
+        let options = &self.options;
+        let pause = self.paused.entry(topic_partition).or_insert_with(|| Pause {
+            until: None,
+            backoff: Backoff::new(
+                options.retry_backoff,
+                options.retry_backoff_max,
+                self.seed ^ topic_partition.partition as u64,
+            ),
+            node,
+            reported: None,
+        });
+        pause.until = Some(now + pause.backoff.next_delay());
+        pause.node = node;
+        pause
+    }
+
+    /// The broker does not know the version that the request needs; nothing was sent, so the epoch stays.
+    fn unsupported(&mut self, now: Instant, id: i32, request: InFlight) {
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        if request.renewing && request.kind == Kind::Acknowledge {
+            node.ledger.refuse_renewals(now);
+        } else {
+            self.lose_session(id, ErrorCode::UNSUPPORTED_VERSION);
+            self.fail(MachineErrorKind::ShareGroupsDisabled);
+        }
+    }
+
+    fn learn_lock_timeout(&mut self, milliseconds: i32) {
+        let Ok(milliseconds @ 1..) = u64::try_from(milliseconds) else { return };
+        let timeout = Duration::from_millis(milliseconds);
+        if self.lock_timeout.replace(timeout) != Some(timeout) {
+            self.outputs.push_back(Output::Event(Event::LockTimeout(timeout)));
+        }
+    }
+
+    /// When locks that this request made or renewed have to be taken as lost.
+    fn lock_deadline(&self, request: InFlight) -> Instant {
+        request.written + self.lock_timeout.unwrap_or(super::DEFAULT_LOCK)
+    }
+
+    fn retry_policy(&self, kind: Kind) -> RetryPolicy {
+        RetryPolicy {
+            // Nothing can be tried again in a session that is over.
+            timeout: if kind == Kind::End { Duration::ZERO } else { self.options.default_api_timeout },
+            backoff: self.options.retry_backoff,
+            backoff_max: self.options.retry_backoff_max,
+        }
+    }
+}
+
+impl Kind {
+    fn api(self) -> &'static str {
+        match self {
+            Self::Fetch { .. } => "ShareFetch",
+            Self::Acknowledge | Self::End => "ShareAcknowledge",
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What to do next: timers, the parts of the machine in turn, which partitions each node fetches, the nodes' requests.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Phase, ShareConsumerMachine,
+    demand::Ask,
+    node::{BUSY_WAIT, InFlight, Kind, Node, Step},
+    options::AcquireMode,
+    wire,
+};
+use crate::{
+    machine::{
+        error::{MachineError, MachineErrorKind},
+        membership::MembershipEvent,
+        metadata::{MetadataEvent, Urgency},
+        types::{self, ClientRequest, Destination, Event, Output, TopicIdPartition, earlier},
+    },
+    wire::{ErrorCode, Uuid},
+};
+
+impl ShareConsumerMachine {
+    /// Does everything that can be done now. Returns when there is more to do, if nothing comes in before.
+    pub(super) fn advance(&mut self, now: Instant) -> Option<Instant> {
+        let mut wait = self.check_poll_interval(now);
+        wait = earlier(wait, self.check_pauses(now));
+        self.advance_group(now);
+        self.advance_metadata(now);
+        if self.reassign {
+            self.reassign(now);
+        }
+        wait = earlier(wait, self.advance_nodes(now));
+        self.advance_close();
+        // The last steps may have begun to leave, or asked for metadata.
+        wait = earlier(wait, self.advance_group(now));
+        earlier(wait, self.advance_metadata(now))
+    }
+
+    /// The member leaves when the application does not poll. Returns when.
+    fn check_poll_interval(&mut self, now: Instant) -> Option<Instant> {
+        if self.phase != Phase::Active || !self.membership.is_member() {
+            return None;
+        }
+        let deadline = self.last_polled? + self.options.max_poll_interval;
+        if now < deadline {
+            return Some(deadline);
+        }
+        self.phase = Phase::Away;
+        self.end_sessions();
+        self.membership.leave();
+        self.fail_with(MachineError::passing(MachineErrorKind::PollInterval {
+            interval: self.options.max_poll_interval,
+        }));
+        None
+    }
+
+    /// Returns when the next paused partition is to be tried again.
+    fn check_pauses(&mut self, now: Instant) -> Option<Instant> {
+        for pause in self.paused.values_mut() {
+            if pause.until.take_if(|until| *until <= now).is_some() {
+                self.reassign = true;
+            }
+        }
+        self.paused.values().filter_map(|pause| pause.until).min()
+    }
+
+    fn is_paused(&self, partition: TopicIdPartition, leader: i32) -> bool {
+        self.paused.get(&partition).is_some_and(|pause| pause.until.is_some() && pause.node == leader)
+    }
+
+    fn advance_group(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            let known = self.coordinator.address().is_some();
+            match self.membership.poll(now, known) {
+                types::Step::Event(event) => self.take_membership_event(now, event),
+                types::Step::Send(request) => {
+                    if let Some(address) = self.coordinator.address().cloned() {
+                        let id = self.request_id();
+                        self.pending.heartbeat = Some(id);
+                        let request = ClientRequest::Heartbeat(request);
+                        self.outputs.push_back(Output::Send { id, to: Destination::Coordinator(address), request });
+                    }
+                }
+                types::Step::Wait(heartbeat) => {
+                    if !self.membership.needs_coordinator() {
+                        return heartbeat;
+                    }
+                    match self.coordinator.poll(now) {
+                        types::Step::Event(error) => {
+                            self.membership.give_up();
+                            self.fail_with(error);
+                        }
+                        types::Step::Send(request) => {
+                            let id = self.request_id();
+                            self.pending.coordinator = Some(id);
+                            let request = ClientRequest::FindCoordinator(request);
+                            self.outputs.push_back(Output::Send { id, to: Destination::Any, request });
+                        }
+                        types::Step::Wait(coordinator) => return earlier(heartbeat, coordinator),
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_membership_event(&mut self, now: Instant, event: MembershipEvent) {
+        match event {
+            MembershipEvent::Assigned => {
+                self.metadata.want_partitions(now, self.membership.assignment().clone());
+                self.reassign = true;
+            }
+            MembershipEvent::CoordinatorLost => self.coordinator.lost(now),
+            MembershipEvent::CoordinatorConfirmed => self.coordinator.confirmed(),
+            MembershipEvent::Left => {}
+            MembershipEvent::Failed(error) => self.fail_with(error),
+        }
+    }
+
+    fn advance_metadata(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            match self.metadata.poll(now) {
+                types::Step::Event(MetadataEvent::Changed) => self.reassign = true,
+                types::Step::Event(MetadataEvent::Gone(topic)) => self.lose_topic(topic),
+                types::Step::Event(MetadataEvent::Failed(error)) => self.fail_with(error),
+                types::Step::Send(request) => {
+                    let id = self.request_id();
+                    self.pending.metadata = Some(id);
+                    let request = ClientRequest::Metadata(request);
+                    self.outputs.push_back(Output::Send { id, to: Destination::Any, request });
+                }
+                types::Step::Wait(wait) => return wait,
+            }
+        }
+    }
+
+    fn lose_topic(&mut self, topic: Uuid) {
+        let lost: Vec<(i32, TopicIdPartition)> = self
+            .nodes
+            .iter()
+            .flat_map(|(id, node)| node.ledger.partitions().map(|partition| (*id, partition)))
+            .filter(|(_, partition)| partition.topic_id == topic)
+            .collect();
+        for (node, partition) in lost {
+            self.lose_partition(node, partition, ErrorCode::UNKNOWN_TOPIC_ID);
+        }
+        self.reassign = true;
+    }
+
+    fn lose_partition(&mut self, id: i32, topic_partition: TopicIdPartition, error: ErrorCode) {
+        if let Some(node) = self.nodes.get_mut(&id) {
+            node.ledger.fail_partition(topic_partition, error);
+            let session = node.session.id();
+            self.outputs.push_back(Output::Event(Event::PartitionLost { session, topic_partition, error }));
+            self.report_outcomes(id);
+        }
+    }
+
+    /// Gives each assigned partition to the node that leads it.
+    fn reassign(&mut self, now: Instant) {
+        self.reassign = false;
+        let assignment = self.membership.assignment();
+        self.paused.retain(|partition, _| assignment.contains(partition));
+        let mut wanted: BTreeMap<i32, BTreeSet<TopicIdPartition>> = BTreeMap::new();
+        let mut names = Vec::new();
+        let mut unreachable = false;
+        for partition in assignment {
+            names.extend(self.metadata.topic_name(partition.topic_id).map(|name| (name.clone(), *partition)));
+            let Some(leader) = self.metadata.leader(*partition) else { continue };
+            if self.metadata.address(leader).is_none() {
+                unreachable = true;
+            } else if !self.is_paused(*partition, leader) {
+                wanted.entry(leader).or_default().insert(*partition);
+            }
+        }
+        let assignment_len = assignment.len();
+        if unreachable {
+            self.metadata.refresh(now, Urgency::Now);
+        }
+        for address in wanted.keys().filter_map(|leader| self.metadata.address(*leader)) {
+            match self.nodes.entry(address.node) {
+                Entry::Vacant(entry) => _ = entry.insert(Node::new(address.clone(), &self.options, self.seed)),
+                Entry::Occupied(mut entry) if entry.get().is_done() => entry.get_mut().address.clone_from(address),
+                Entry::Occupied(_) => {}
+            }
+        }
+        for (id, node) in &mut self.nodes {
+            node.session.want(wanted.remove(id).unwrap_or_default());
+        }
+        self.lose_moved_partitions();
+        names.sort();
+        if names.len() == assignment_len && names != self.assigned {
+            self.assigned.clone_from(&names);
+            self.outputs.push_back(Output::Event(Event::Assigned(names)));
+        }
+    }
+
+    /// What a broker acquired is gone with its leadership.
+    fn lose_moved_partitions(&mut self) {
+        let mut moved = Vec::new();
+        for (id, node) in &self.nodes {
+            let elsewhere =
+                |partition: &TopicIdPartition| self.metadata.leader(*partition).is_some_and(|leader| leader != *id);
+            moved.extend(node.ledger.partitions().filter(elsewhere).map(|partition| (*id, partition)));
+        }
+        for (node, partition) in moved {
+            self.lose_partition(node, partition, ErrorCode::NOT_LEADER_OR_FOLLOWER);
+        }
+    }
+
+    fn advance_nodes(&mut self, now: Instant) -> Option<Instant> {
+        let mut wait = None;
+        let ask = self.ask();
+        let one_at_a_time = self.options.acquire_mode == AcquireMode::RecordLimit;
+        for id in self.turns() {
+            let is_taken = one_at_a_time && self.nodes.values().any(Node::is_asking);
+            let ask = ask.filter(|_| !is_taken);
+            let last_taken = self.demand.last_taken();
+            let Some(node) = self.nodes.get_mut(&id) else { continue };
+            node.ledger.expire(now);
+            match node.next(now, ask, last_taken) {
+                Step::Wait(until) => wait = earlier(wait, until),
+                step => self.send(now, id, step),
+            }
+            self.report_outcomes(id);
+        }
+        wait
+    }
+
+    /// The nodes in the order in which they get their turn: where one broker is asked for records at a time, the one after the last.
+    fn turns(&self) -> Vec<i32> {
+        let mut turns: Vec<i32> = self.nodes.keys().copied().collect();
+        if let Some(last) = self.last_asked {
+            let next = turns.partition_point(|id| *id <= last);
+            turns.rotate_left(next);
+        }
+        turns
+    }
+
+    /// What the caller wants of each node.
+    fn ask(&self) -> Option<Ask> {
+        if self.phase != Phase::Active {
+            return None;
+        }
+        let undecided = self.nodes.values().map(|node| node.ledger.held_records()).sum();
+        let lock_timeout = self.lock_timeout.unwrap_or(super::DEFAULT_LOCK);
+        self.demand.ask(&self.options, lock_timeout, self.leaders(), undecided)
+    }
+
+    /// How many nodes have partitions to fetch.
+    fn leaders(&self) -> usize {
+        self.nodes.values().filter(|node| !node.session.wanted().is_empty()).count()
+    }
+
+    fn send(&mut self, now: Instant, node_id: i32, step: Step) {
+        let id = self.request_id();
+        let leaders = self.leaders();
+        let Some(node) = self.nodes.get_mut(&node_id) else { return };
+        let (kind, request, max_wait, opening) = match step {
+            Step::Wait(_) => return,
+            Step::Fetch(ask) => {
+                let acks = if node.session.is_open() { node.ledger.take(now, false) } else { Vec::new() };
+                let is_busy = !node.ledger.is_empty();
+                let idle_wait = match self.options.acquire_mode {
+                    AcquireMode::BatchOptimized => self.options.fetch_max_wait,
+                    // Brokers are asked one after the other, and records may be at any of them.
+                    AcquireMode::RecordLimit => self.options.fetch_max_wait / leaders.max(1) as u32,
+                };
+                let max_wait = match ask {
+                    None => Duration::ZERO,
+                    Some(_) if is_busy => idle_wait.min(BUSY_WAIT),
+                    Some(_) => idle_wait,
+                };
+                let Some(step) = node.session.begin_fetch() else { return };
+                let opening = step.epoch == 0;
+                let request = wire::share_fetch(&self.options, step, acks, ask, max_wait);
+                (Kind::Fetch { asks: ask.is_some() }, ClientRequest::ShareFetch(request), max_wait, opening)
+            }
+            Step::Acknowledge | Step::End => {
+                let is_end = step == Step::End;
+                let epoch = if is_end { node.session.begin_close() } else { node.session.begin_acknowledge() };
+                let Some(epoch) = epoch else { return };
+                let acks = node.ledger.take(now, is_end);
+                if acks.is_empty() && !is_end {
+                    return;
+                }
+                let request = wire::share_acknowledge(&self.options, epoch, acks);
+                let kind = if is_end { Kind::End } else { Kind::Acknowledge };
+                (kind, ClientRequest::ShareAcknowledge(request), Duration::ZERO, false)
+            }
+        };
+        node.flush = false;
+        let renewing = matches!(&request, ClientRequest::ShareAcknowledge(request) if request.is_renew_ack);
+        node.in_flight = Some(InFlight { id, kind, written: now, max_wait, opening, renewing });
+        if node.is_asking() {
+            self.last_asked = Some(node_id);
+        }
+        self.outputs.push_back(Output::Send { id, to: Destination::Session(node.address.clone()), request });
+    }
+
+    /// Sessions end first, then the member leaves, then all is closed.
+    fn advance_close(&mut self) {
+        for node in self.nodes.values_mut().filter(|node| node.ending && node.is_done()) {
+            node.ending = false;
+        }
+        if self.phase != Phase::Closing || self.nodes.values().any(|node| node.ending) {
+            return;
+        }
+        if self.membership.is_member() {
+            self.membership.leave();
+        }
+        if !self.membership.needs_coordinator() {
+            self.phase = Phase::Closed;
+            self.outputs.push_back(Output::Event(Event::Closed));
+        }
+    }
+}

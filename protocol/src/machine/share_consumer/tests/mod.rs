@@ -1,0 +1,7 @@
+//! Situations in virtual time, with scripted brokers. Names that begin with `row_` follow the list of faults that other clients had.
+
+mod acknowledge;
+mod fetch;
+mod group;
+mod leaders;
+mod rig;
