@@ -1,0 +1,144 @@
+//! Group settings (resource type GROUP), which fall back to those of the broker.
+
+use std::time::Duration;
+
+use super::{ConfigDef, ConfigType, OffsetReset, Valid, Values, broker::BrokerConfig, def, find};
+use crate::core::share::group::GroupSettings;
+use crate::core::share::partition::ShareLimits;
+
+/// The settings of share groups.
+pub(crate) static DEFS: &[ConfigDef] = &[
+    def("share.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1))
+        .of_broker("group.share.session.timeout.ms"),
+    def("share.heartbeat.interval.ms", ConfigType::Int, "5000", Valid::AtLeast(1))
+        .of_broker("group.share.heartbeat.interval.ms"),
+    def("share.record.lock.duration.ms", ConfigType::Int, "30000", Valid::AtLeast(1000))
+        .of_broker("group.share.record.lock.duration.ms"),
+    def("share.delivery.count.limit", ConfigType::Int, "5", Valid::AtLeast(2))
+        .of_broker("group.share.delivery.count.limit"),
+    def("share.partition.max.record.locks", ConfigType::Int, "2000", Valid::AtLeast(100))
+        .of_broker("group.share.partition.max.record.locks"),
+    def("share.auto.offset.reset", ConfigType::String, "latest", Valid::OffsetReset),
+    def(
+        "share.isolation.level",
+        ConfigType::String,
+        "read_uncommitted",
+        Valid::OneOf(&["read_committed", "read_uncommitted"]),
+    ),
+    def("share.renew.acknowledge.enable", ConfigType::Boolean, "true", Valid::Any),
+    def("share.assignment.interval.ms", ConfigType::Int, "1000", Valid::AtLeast(0))
+        .of_broker("group.share.assignment.interval.ms"),
+    def("errors.deadletterqueue.topic.name", ConfigType::String, "", Valid::Any),
+    def("errors.deadletterqueue.copy.record.enable", ConfigType::Boolean, "false", Valid::Any),
+];
+
+/// Group settings that the broker bounds: name, and the broker's settings for the least and the most.
+const BOUNDED: &[(&str, &str, &str)] = &[
+    ("share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
+    ("share.session.timeout.ms", "group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
+    (
+        "share.record.lock.duration.ms",
+        "group.share.min.record.lock.duration.ms",
+        "group.share.max.record.lock.duration.ms",
+    ),
+    ("share.delivery.count.limit", "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"),
+    (
+        "share.partition.max.record.locks",
+        "group.share.min.partition.max.record.locks",
+        "group.share.max.partition.max.record.locks",
+    ),
+    (
+        "share.assignment.interval.ms",
+        "group.share.min.assignment.interval.ms",
+        "group.share.max.assignment.interval.ms",
+    ),
+];
+
+/// Checks the settings that a group would have, in Kafka's order and words.
+///
+/// # Errors
+/// The reason.
+pub(crate) fn check(values: &Values, broker: &BrokerConfig) -> Result<(), String> {
+    for name in values.keys() {
+        if find(DEFS, name).is_none() {
+            return Err(format!("Unknown group config name: {name}"));
+        }
+    }
+    for def in DEFS {
+        if let Some(value) = values.get(def.name) {
+            def.check(value)?;
+        }
+    }
+    for (name, least, most) in BOUNDED {
+        let Some(value) = values.get(*name).and_then(|value| value.trim().parse::<i64>().ok()) else { continue };
+        let (least, most) = (broker.int(least), broker.int(most));
+        if value < least || value > most {
+            return Err(format!("{name} must be in the range {least} to {most} inclusive."));
+        }
+    }
+    let timed = values.contains_key("share.session.timeout.ms") || values.contains_key("share.heartbeat.interval.ms");
+    let group = GroupConfig { values: Some(values), broker };
+    if timed && group.int("share.session.timeout.ms") <= group.int("share.heartbeat.interval.ms") {
+        return Err("share.session.timeout.ms must be greater than share.heartbeat.interval.ms".to_owned());
+    }
+    if values.get("errors.deadletterqueue.topic.name").is_some_and(|name| name.starts_with("__")) {
+        return Err("errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'".to_owned());
+    }
+    Ok(())
+}
+
+/// What applies to one group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GroupConfig<'a> {
+    /// What was set on the group.
+    pub(crate) values: Option<&'a Values>,
+    /// The broker's settings.
+    pub(crate) broker: &'a BrokerConfig,
+}
+
+impl GroupConfig<'_> {
+    /// The text that applies.
+    fn text(&self, name: &str) -> &str {
+        if let Some(value) = self.values.and_then(|values| values.get(name)) {
+            return value;
+        }
+        find(DEFS, name).map_or("", |def| self.broker.default_of(def))
+    }
+
+    fn int(&self, name: &str) -> i64 {
+        self.text(name).trim().parse().unwrap_or_default()
+    }
+
+    fn millis(&self, name: &str) -> Duration {
+        Duration::from_millis(self.int(name).unsigned_abs())
+    }
+
+    /// `share.heartbeat.interval.ms`.
+    pub(crate) fn heartbeat_interval_ms(&self) -> i32 {
+        i32::try_from(self.int("share.heartbeat.interval.ms")).unwrap_or(i32::MAX)
+    }
+
+    /// The settings of the membership.
+    pub(crate) fn membership(&self) -> GroupSettings {
+        GroupSettings {
+            session_timeout: self.millis("share.session.timeout.ms"),
+            assignment_interval: self.millis("share.assignment.interval.ms"),
+            max_size: usize::try_from(self.broker.int("group.share.max.size")).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The settings of acquisition.
+    pub(crate) fn limits(&self) -> ShareLimits {
+        ShareLimits {
+            lock_duration: self.millis("share.record.lock.duration.ms"),
+            delivery_count_limit: i16::try_from(self.int("share.delivery.count.limit")).unwrap_or(i16::MAX),
+            max_record_locks: i32::try_from(self.int("share.partition.max.record.locks")).unwrap_or(i32::MAX),
+            renew_enabled: self.text("share.renew.acknowledge.enable").trim().eq_ignore_ascii_case("true"),
+        }
+    }
+
+    /// `share.auto.offset.reset`.
+    pub(crate) fn offset_reset(&self) -> OffsetReset {
+        OffsetReset::parse(self.text("share.auto.offset.reset").trim()).unwrap_or(OffsetReset::Latest)
+    }
+}

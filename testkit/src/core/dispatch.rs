@@ -1,0 +1,171 @@
+//! From a request's bytes to its handler and back.
+
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
+use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
+use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
+use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
+use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
+use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
+use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
+use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ackflow_protocol::messages::list_groups::ListGroupsRequest;
+use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::produce::ProduceRequest;
+use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
+use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
+use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
+use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
+use bytes::Bytes;
+
+use super::{Broker, ConnectionId, handlers};
+
+/// The highest level of the feature `share.version` that is served.
+pub(super) const MAX_SHARE_VERSION: i16 = 1;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The response as one frame, size included.
+    Reply(Bytes),
+    /// The response comes from [`Broker::poll`] later. Until then the connection's next request has to wait: requests
+    /// of a connection are answered in order.
+    Parked,
+    /// The request wants no response (`acks=0`).
+    Silent,
+    /// The connection has to be closed; the text says why.
+    Close(String),
+}
+
+/// What a handler knows of a request besides its body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestContext<'a> {
+    /// When it came.
+    pub(super) now: Instant,
+    /// Where it came from.
+    pub(super) connection: ConnectionId,
+    /// The version of the body.
+    pub(super) version: i16,
+    /// Repeated in the response.
+    pub(super) correlation_id: i32,
+    /// `client.id`, or empty.
+    pub(super) client_id: &'a str,
+    /// The address, as descriptions show it.
+    pub(super) client_host: &'a str,
+}
+
+impl RequestContext<'_> {
+    /// The response as an answer.
+    pub(super) fn reply<M: Message>(&self, response: &M) -> Answer {
+        match encode_response(response, self.version, self.correlation_id) {
+            Ok(reply) => Answer::Reply(reply),
+            Err(error) => Answer::Close(error.to_string()),
+        }
+    }
+}
+
+/// The APIs that are served, with their versions: those of Kafka 4.4.0.
+pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
+    fn range<R: Request>() -> (ApiKey, RangeInclusive<i16>) {
+        (R::KEY, *R::VERSIONS.start()..=R::NEWEST_STABLE)
+    }
+    [
+        range::<ProduceRequest>(),
+        range::<MetadataRequest>(),
+        range::<FindCoordinatorRequest>(),
+        range::<ListGroupsRequest>(),
+        range::<ApiVersionsRequest>(),
+        range::<CreateTopicsRequest>(),
+        range::<DeleteTopicsRequest>(),
+        range::<InitProducerIdRequest>(),
+        range::<DescribeConfigsRequest>(),
+        range::<IncrementalAlterConfigsRequest>(),
+        range::<DescribeClusterRequest>(),
+        range::<ShareGroupHeartbeatRequest>(),
+        range::<ShareGroupDescribeRequest>(),
+        range::<ShareFetchRequest>(),
+        range::<ShareAcknowledgeRequest>(),
+        range::<DescribeShareGroupOffsetsRequest>(),
+    ]
+    .into_iter()
+}
+
+impl Broker {
+    /// Handles one request. The next one of the same connection may come once this one is answered.
+    ///
+    /// A body that cannot be read, and an API or version that is not served, close the connection as Kafka does; only
+    /// ApiVersions is answered in any version.
+    pub fn handle(&mut self, now: Instant, connection: ConnectionId, header: &RequestHeader, body: Bytes) -> Answer {
+        let client_host = self.peers.get(&connection).cloned().unwrap_or_default();
+        let cx = RequestContext {
+            now,
+            connection,
+            version: header.request_api_version,
+            correlation_id: header.correlation_id,
+            client_id: header.client_id.as_deref().unwrap_or_default(),
+            client_host: &client_host,
+        };
+        let answer = self.dispatch(&cx, header.request_api_key, body);
+        self.complete_woken(now);
+        answer
+    }
+
+    fn dispatch(&mut self, cx: &RequestContext<'_>, key: ApiKey, body: Bytes) -> Answer {
+        let Some((_, versions)) = served().find(|(served, _)| *served == key) else {
+            return Answer::Close(format!("{key} is not served"));
+        };
+        if !versions.contains(&cx.version) {
+            return match key {
+                ApiKey::API_VERSIONS => handlers::api_versions::unsupported(cx),
+                _ => Answer::Close(format!("{key} version {} is not served", cx.version)),
+            };
+        }
+        match key {
+            ApiKey::PRODUCE => self.read(cx, body, handlers::produce::handle),
+            ApiKey::METADATA => self.serve(cx, body, handlers::metadata::handle),
+            ApiKey::FIND_COORDINATOR => self.serve(cx, body, handlers::find_coordinator::handle),
+            ApiKey::LIST_GROUPS => self.serve(cx, body, handlers::list_groups::handle),
+            ApiKey::API_VERSIONS => self.serve(cx, body, handlers::api_versions::handle),
+            ApiKey::CREATE_TOPICS => self.serve(cx, body, handlers::create_topics::handle),
+            ApiKey::DELETE_TOPICS => self.serve(cx, body, handlers::delete_topics::handle),
+            ApiKey::INIT_PRODUCER_ID => self.serve(cx, body, handlers::init_producer_id::handle),
+            ApiKey::DESCRIBE_CONFIGS => self.serve(cx, body, handlers::describe_configs::handle),
+            ApiKey::INCREMENTAL_ALTER_CONFIGS => self.serve(cx, body, handlers::incremental_alter_configs::handle),
+            ApiKey::DESCRIBE_CLUSTER => self.serve(cx, body, handlers::describe_cluster::handle),
+            ApiKey::SHARE_GROUP_HEARTBEAT => self.serve(cx, body, handlers::share_group_heartbeat::handle),
+            ApiKey::SHARE_GROUP_DESCRIBE => self.serve(cx, body, handlers::share_group_describe::handle),
+            ApiKey::SHARE_FETCH => self.read(cx, body, handlers::share_fetch::handle),
+            ApiKey::SHARE_ACKNOWLEDGE => self.serve(cx, body, handlers::share_acknowledge::handle),
+            ApiKey::DESCRIBE_SHARE_GROUP_OFFSETS => {
+                self.serve(cx, body, handlers::describe_share_group_offsets::handle)
+            }
+            _ => Answer::Close(format!("{key} is not served")),
+        }
+    }
+
+    /// Reads a body and hands it to a handler that answers at once.
+    fn serve<R: Request>(
+        &mut self,
+        cx: &RequestContext<'_>,
+        body: Bytes,
+        handler: fn(&mut Self, &RequestContext<'_>, R) -> R::Response,
+    ) -> Answer {
+        self.read(cx, body, |broker, cx, request| cx.reply(&handler(broker, cx, request)))
+    }
+
+    fn read<R: Request>(
+        &mut self,
+        cx: &RequestContext<'_>,
+        body: Bytes,
+        handler: impl FnOnce(&mut Self, &RequestContext<'_>, R) -> Answer,
+    ) -> Answer {
+        match R::from_bytes(body, cx.version) {
+            Ok(request) => handler(self, cx, request),
+            Err(error) => Answer::Close(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Acknowledgements, which ShareFetch and ShareAcknowledge carry alike.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ackflow_protocol::messages::{share_acknowledge, share_fetch};
+use ackflow_protocol::wire::ErrorCode;
+
+use crate::core::Broker;
+use crate::core::share::fetch::AcknowledgeOutcome;
+use crate::core::share::partition::{AcknowledgeError, AcknowledgementRange};
+use crate::core::topics::TopicIdPartition;
+
+/// The version of both APIs from which on renewals exist (KIP-1222).
+pub(crate) const RENEW_SINCE: i16 = 2;
+const RENEW: i8 = 4;
+
+/// What a request says about its acknowledgements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AcknowledgeRules {
+    /// The version of the request.
+    pub(crate) version: i16,
+    /// Whether it declares renewals.
+    pub(crate) is_renew_ack: bool,
+}
+
+impl<'a> From<&'a share_fetch::AcknowledgementBatch> for AcknowledgementRange<'a> {
+    fn from(batch: &'a share_fetch::AcknowledgementBatch) -> Self {
+        Self { first: batch.first_offset, last: batch.last_offset, types: &batch.acknowledge_types }
+    }
+}
+
+impl<'a> From<&'a share_acknowledge::AcknowledgementBatch> for AcknowledgementRange<'a> {
+    fn from(batch: &'a share_acknowledge::AcknowledgementBatch) -> Self {
+        Self { first: batch.first_offset, last: batch.last_offset, types: &batch.acknowledge_types }
+    }
+}
+
+/// Applies what a member acknowledges in one partition.
+pub(crate) fn acknowledge(
+    broker: &mut Broker,
+    now: Instant,
+    group: &Arc<str>,
+    member: &str,
+    partition: TopicIdPartition,
+    ranges: &[AcknowledgementRange<'_>],
+    rules: AcknowledgeRules,
+) -> AcknowledgeOutcome {
+    broker.topics.log(partition).map_err(|code| (code, None))?;
+    check(ranges, rules)?;
+    let limits = broker.group_config(group).limits();
+    let entry = broker.share_partitions.get_mut(group, partition);
+    let entry = entry.ok_or((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None))?;
+    let released = entry.partition.acknowledge(now, &limits, member, ranges).map_err(|error| match error {
+        AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
+        AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
+    })?;
+    if released {
+        broker.woken.insert(partition);
+    }
+    broker.arm_locks(group, partition);
+    Ok(())
+}
+
+/// Checks the shape: ranges that ascend, and as many types as they need.
+fn check(ranges: &[AcknowledgementRange<'_>], rules: AcknowledgeRules) -> AcknowledgeOutcome {
+    let highest = if rules.version >= RENEW_SINCE { RENEW } else { RENEW - 1 };
+    let mut previous_last = -1;
+    for range in ranges {
+        let offsets = range.last.checked_sub(range.first).and_then(|span| span.checked_add(1));
+        let valid = range.first <= range.last
+            // Kafka lets a range begin at the end of the one before; the state of that offset then decides.
+            && range.first >= previous_last
+            && !range.types.is_empty()
+            && (range.types.len() == 1 || i64::try_from(range.types.len()).ok() == offsets)
+            && range.types.iter().all(|kind| (0..=highest).contains(kind))
+            && (rules.is_renew_ack || !range.types.contains(&RENEW));
+        if !valid {
+            return Err((ErrorCode::INVALID_REQUEST, None));
+        }
+        previous_last = range.last;
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! ApiVersions: what is served, and the features.
+
+use ackflow_protocol::messages::api_versions::{
+    ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+};
+use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
+
+use crate::core::Broker;
+use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, RequestContext, served};
+
+const SHARE_VERSION: &str = "share.version";
+
+pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ApiVersionsRequest) -> ApiVersionsResponse {
+    if let Err(error_code) = check(broker, cx.version, &request) {
+        return ApiVersionsResponse { error_code, ..ApiVersionsResponse::default() };
+    }
+    ApiVersionsResponse {
+        api_keys: served()
+            .map(|(key, versions)| ApiVersion {
+                api_key: key.0,
+                // Some clients look for version 0 of Produce, though it is not served; Kafka lists it for them.
+                min_version: if key == ApiKey::PRODUCE { 0 } else { *versions.start() },
+                max_version: *versions.end(),
+            })
+            .collect(),
+        supported_features: vec![SupportedFeatureKey {
+            name: SHARE_VERSION.to_owned(),
+            min_version: 0,
+            max_version: MAX_SHARE_VERSION,
+        }],
+        finalized_features_epoch: 0,
+        finalized_features: if broker.share_version > 0 {
+            vec![FinalizedFeatureKey {
+                name: SHARE_VERSION.to_owned(),
+                max_version_level: broker.share_version,
+                min_version_level: broker.share_version,
+            }]
+        } else {
+            Vec::new()
+        },
+        ..ApiVersionsResponse::default()
+    }
+}
+
+/// Answers a version that is not served: in version 0, with the versions that are (KIP-511).
+pub(crate) fn unsupported(cx: &RequestContext<'_>) -> Answer {
+    let response = ApiVersionsResponse {
+        error_code: ErrorCode::UNSUPPORTED_VERSION,
+        api_keys: served()
+            .filter(|(key, _)| *key == ApiKey::API_VERSIONS)
+            .map(|(key, versions)| ApiVersion {
+                api_key: key.0,
+                min_version: *versions.start(),
+                max_version: *versions.end(),
+            })
+            .collect(),
+        ..ApiVersionsResponse::default()
+    };
+    match encode_response(&response, 0, cx.correlation_id) {
+        Ok(reply) => Answer::Reply(reply),
+        Err(error) => Answer::Close(error.to_string()),
+    }
+}
+
+fn check(broker: &Broker, version: i16, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
+    let software = [&request.client_software_name, &request.client_software_version];
+    if version >= 3 && !software.into_iter().all(|text| is_software_text(text)) {
+        return Err(ErrorCode::INVALID_REQUEST);
+    }
+    // Since version 5 a client may say whom it means to talk to (KIP-1242), cluster and node together.
+    match (&request.cluster_id, request.node_id) {
+        (None, ..0) => Ok(()),
+        (None, _) | (Some(_), ..0) => Err(ErrorCode::INVALID_REQUEST),
+        (Some(cluster), node) if *cluster == broker.cluster_id.to_string() && node == broker.node_id => Ok(()),
+        _ => Err(ErrorCode::REBOOTSTRAP_REQUIRED),
+    }
+}
+
+/// Letters and digits, with dashes and dots between them.
+fn is_software_text(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.chars().all(inner) && outer(text.chars().next()) && outer(text.chars().next_back())
+}

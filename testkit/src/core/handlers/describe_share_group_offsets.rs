@@ -1,0 +1,80 @@
+//! DescribeShareGroupOffsets: start offsets and lag (KIP-1226).
+
+use std::collections::BTreeMap;
+
+use ackflow_protocol::messages::describe_share_group_offsets::{
+    DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsRequestGroup, DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup, DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+};
+use ackflow_protocol::wire::{ErrorCode, Uuid};
+
+use crate::core::Broker;
+use crate::core::dispatch::RequestContext;
+use crate::core::log::LEADER_EPOCH;
+use crate::core::topics::TopicIdPartition;
+
+/// Stands for "not known".
+const UNKNOWN: i64 = -1;
+
+pub(crate) fn handle(
+    broker: &mut Broker,
+    _: &RequestContext<'_>,
+    request: DescribeShareGroupOffsetsRequest,
+) -> DescribeShareGroupOffsetsResponse {
+    let groups = request.groups.into_iter().map(|group| describe(broker, group)).collect();
+    DescribeShareGroupOffsetsResponse { groups, ..DescribeShareGroupOffsetsResponse::default() }
+}
+
+fn describe(broker: &Broker, asked: DescribeShareGroupOffsetsRequestGroup) -> DescribeShareGroupOffsetsResponseGroup {
+    let group_id = asked.group_id;
+    if broker.share_version == 0 {
+        return DescribeShareGroupOffsetsResponseGroup {
+            group_id,
+            error_code: ErrorCode::UNSUPPORTED_VERSION,
+            error_message: Some(ErrorCode::UNSUPPORTED_VERSION.meaning().to_owned()),
+            ..DescribeShareGroupOffsetsResponseGroup::default()
+        };
+    }
+    let topics: Vec<(String, Vec<i32>)> = match asked.topics {
+        Some(topics) => topics.into_iter().map(|topic| (topic.topic_name, topic.partitions)).collect(),
+        None => known(broker, &group_id),
+    };
+    let topics = topics.into_iter().map(|(name, partitions)| topic(broker, &group_id, name, &partitions)).collect();
+    DescribeShareGroupOffsetsResponseGroup { group_id, topics, ..DescribeShareGroupOffsetsResponseGroup::default() }
+}
+
+/// All partitions that the group has to do with.
+fn known(broker: &Broker, group_id: &str) -> Vec<(String, Vec<i32>)> {
+    let mut topics: BTreeMap<String, Vec<i32>> = BTreeMap::new();
+    for partition in broker.groups.get(group_id).into_iter().flat_map(|group| group.partitions()) {
+        if let Some(topic) = broker.topics.by_id(partition.topic_id) {
+            topics.entry(topic.name.to_string()).or_default().push(partition.partition);
+        }
+    }
+    topics.into_iter().collect()
+}
+
+fn topic(
+    broker: &Broker,
+    group_id: &str,
+    topic_name: String,
+    partitions: &[i32],
+) -> DescribeShareGroupOffsetsResponseTopic {
+    let topic_id = broker.topics.by_name(&topic_name).map_or(Uuid::ZERO, |topic| topic.id);
+    let partitions = partitions
+        .iter()
+        .map(|&partition_index| {
+            let partition = TopicIdPartition { topic_id, partition: partition_index };
+            let share = broker.share_partitions.get(group_id, partition);
+            DescribeShareGroupOffsetsResponsePartition {
+                partition_index,
+                start_offset: share.map_or(UNKNOWN, |share| share.start_offset()),
+                leader_epoch: LEADER_EPOCH,
+                lag: broker.group_lag(group_id, &topic_name, partition_index).unwrap_or(UNKNOWN),
+                ..DescribeShareGroupOffsetsResponsePartition::default()
+            }
+        })
+        .collect();
+    DescribeShareGroupOffsetsResponseTopic { topic_name, topic_id, partitions }
+}

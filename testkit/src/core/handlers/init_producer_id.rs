@@ -1,0 +1,24 @@
+//! InitProducerId, for idempotent producers. There are no transactions.
+
+use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+use ackflow_protocol::wire::ErrorCode;
+
+use crate::core::Broker;
+use crate::core::dispatch::RequestContext;
+
+pub(crate) fn handle(
+    broker: &mut Broker,
+    _: &RequestContext<'_>,
+    request: InitProducerIdRequest,
+) -> InitProducerIdResponse {
+    if request.transactional_id.is_some() {
+        return InitProducerIdResponse {
+            error_code: ErrorCode::INVALID_REQUEST,
+            producer_epoch: -1,
+            ..InitProducerIdResponse::default()
+        };
+    }
+    let producer_id = broker.next_producer_id;
+    broker.next_producer_id += 1;
+    InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
+}

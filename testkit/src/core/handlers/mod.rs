@@ -1,0 +1,31 @@
+//! The APIs, one file each.
+
+pub(super) mod acknowledgements;
+pub(super) mod api_versions;
+pub(super) mod create_topics;
+pub(super) mod delete_topics;
+pub(super) mod describe_cluster;
+pub(super) mod describe_configs;
+pub(super) mod describe_share_group_offsets;
+pub(super) mod find_coordinator;
+pub(super) mod incremental_alter_configs;
+pub(super) mod init_producer_id;
+pub(super) mod list_groups;
+pub(super) mod metadata;
+pub(super) mod produce;
+pub(super) mod share_acknowledge;
+pub(super) mod share_fetch;
+pub(super) mod share_group_describe;
+pub(super) mod share_group_heartbeat;
+
+/// What anybody may do with the cluster, a topic and a group, as bits of Kafka's operation codes: there are no ACLs.
+const CLUSTER_OPERATIONS: i32 = 8096;
+const TOPIC_OPERATIONS: i32 = 3576;
+const GROUP_OPERATIONS: i32 = 3400;
+/// What stands in their place where they were not asked for.
+const NO_OPERATIONS: i32 = i32::MIN;
+
+/// The operations where they were asked for.
+fn operations(asked: bool, operations: i32) -> i32 {
+    if asked { operations } else { NO_OPERATIONS }
+}

@@ -1,0 +1,122 @@
+//! Produce: appends one batch a partition.
+
+use std::time::Instant;
+
+use ackflow_protocol::messages::produce::{
+    PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse,
+};
+use ackflow_protocol::wire::{ErrorCode, Uuid};
+use bytes::Bytes;
+
+use crate::core::Broker;
+use crate::core::configs::topic::append_rules;
+use crate::core::dispatch::{Answer, RequestContext};
+use crate::core::log::AppendError;
+use crate::core::topics::TopicIdPartition;
+
+/// Version from which topics are named by id.
+const BY_ID: i16 = 13;
+
+/// A batch that is in the log.
+pub(crate) struct Appended {
+    /// The offset of its first record.
+    pub(crate) base_offset: i64,
+    /// When it was appended in ms, where the topic's timestamps say so.
+    append_time: Option<i64>,
+}
+
+pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ProduceRequest) -> Answer {
+    let mut responses = Vec::with_capacity(request.topic_data.len());
+    let refusal = refuse(&request);
+    for topic in request.topic_data {
+        let id = if cx.version >= BY_ID {
+            Some(topic.topic_id)
+        } else {
+            broker.topics.by_name(&topic.name).map(|topic| topic.id)
+        };
+        let partition_responses = topic
+            .partition_data
+            .into_iter()
+            .map(|data| match &refusal {
+                Some(error) => response(data.index, Err(error.clone())),
+                None => append_one(broker, cx.now, id, data),
+            })
+            .collect();
+        responses.push(TopicProduceResponse { name: topic.name, topic_id: topic.topic_id, partition_responses });
+    }
+    if request.acks != 0 {
+        return cx.reply(&ProduceResponse { responses, ..ProduceResponse::default() });
+    }
+    // Without a response the client learns of an error only by losing the connection.
+    let failed = responses.iter().flat_map(|topic| &topic.partition_responses).find(|p| !p.error_code.is_none());
+    match failed {
+        Some(failed) => Answer::Close(format!("produce with acks=0 failed: {:?}", failed.error_code)),
+        None => Answer::Silent,
+    }
+}
+
+fn refuse(request: &ProduceRequest) -> Option<AppendError> {
+    if !(-1..=1).contains(&request.acks) {
+        let message = format!("acks={} is not one of -1 (all), 0 and 1", request.acks);
+        return Some(AppendError { code: ErrorCode::INVALID_REQUIRED_ACKS, message });
+    }
+    request.transactional_id.as_ref().map(|id| AppendError {
+        code: ErrorCode::INVALID_REQUEST,
+        message: format!("the embedded broker serves no transactions (transactional id {id:?})"),
+    })
+}
+
+fn append_one(
+    broker: &mut Broker,
+    now: Instant,
+    topic_id: Option<Uuid>,
+    data: PartitionProduceData,
+) -> PartitionProduceResponse {
+    let appended = match topic_id {
+        Some(topic_id) => {
+            let partition = TopicIdPartition { topic_id, partition: data.index };
+            append(broker, now, partition, &data.records.unwrap_or_default())
+        }
+        None => Err(AppendError {
+            code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+            message: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.meaning().to_owned(),
+        }),
+    };
+    response(data.index, appended)
+}
+
+fn response(index: i32, appended: Result<Appended, AppendError>) -> PartitionProduceResponse {
+    match appended {
+        Ok(appended) => PartitionProduceResponse {
+            index,
+            base_offset: appended.base_offset,
+            log_append_time_ms: appended.append_time.unwrap_or(-1),
+            log_start_offset: 0,
+            ..PartitionProduceResponse::default()
+        },
+        Err(error) => PartitionProduceResponse {
+            index,
+            error_code: error.code,
+            base_offset: -1,
+            error_message: Some(error.message),
+            ..PartitionProduceResponse::default()
+        },
+    }
+}
+
+/// Appends a producer's batch and wakes whoever waits for it.
+pub(crate) fn append(
+    broker: &mut Broker,
+    now: Instant,
+    partition: TopicIdPartition,
+    records: &Bytes,
+) -> Result<Appended, AppendError> {
+    let unknown = |code: ErrorCode| AppendError { code, message: code.meaning().to_owned() };
+    let topic = broker.topics.by_id_mut(partition.topic_id).ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_ID))?;
+    let rules = append_rules(&topic.configs, &broker.config, broker.clock.millis(now));
+    let log = usize::try_from(partition.partition).ok().and_then(|index| topic.partitions.get_mut(index));
+    let log = log.ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
+    let base_offset = log.produce(records, rules)?;
+    broker.woken.insert(partition);
+    Ok(Appended { base_offset, append_time: rules.append_time })
+}

@@ -1,0 +1,237 @@
+//! ShareFetch: opens, keeps and closes a share session; acknowledges; acquires.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ackflow_protocol::messages::share_fetch::{
+    AcquiredRecords, LeaderIdAndEpoch, PartitionData, ShareFetchRequest, ShareFetchResponse,
+    ShareFetchableTopicResponse,
+};
+use ackflow_protocol::wire::{ErrorCode, Uuid, encode_response};
+use bytes::Bytes;
+
+use super::acknowledgements::{self, AcknowledgeRules};
+use super::share_acknowledge::session_key;
+use crate::core::dispatch::{Answer, RequestContext};
+use crate::core::share::fetch::{AcknowledgeOutcome, Fetched, ShareFetch};
+use crate::core::share::partition::AcquireMode;
+use crate::core::share::session::{FINAL_EPOCH, INITIAL_EPOCH, SessionKey};
+use crate::core::topics::TopicIdPartition;
+use crate::core::{Broker, Due};
+
+pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ShareFetchRequest) -> Answer {
+    let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or_default());
+    match begin(broker, cx, &request) {
+        Ok(fetch) => {
+            let is_idle = fetch.partitions.is_empty() || fetch.max_records <= 0 || fetch.max_bytes <= 0;
+            match broker.fetch(cx.now, &fetch, is_idle || wait.is_zero()) {
+                Some(fetched) => Answer::Reply(reply(broker, &fetch, fetched)),
+                None => {
+                    let id = broker.parked.park(cx.connection, fetch);
+                    let timer = broker.timers.schedule(cx.now + wait, Due::Fetch(id));
+                    if let Some(parked) = broker.parked.get_mut(id) {
+                        parked.timer = Some(timer);
+                    }
+                    Answer::Parked
+                }
+            }
+        }
+        // A client that finds no room for its session is held back, so that it does not ask again at once.
+        Err((ErrorCode::SHARE_SESSION_LIMIT_REACHED, message)) if !wait.is_zero() => {
+            let reply =
+                encode(cx.version, cx.correlation_id, &refusal(ErrorCode::SHARE_SESSION_LIMIT_REACHED, message));
+            broker.timers.schedule(cx.now + wait, Due::Reply(cx.connection, reply));
+            Answer::Parked
+        }
+        Err((code, message)) => cx.reply(&refusal(code, message)),
+    }
+}
+
+fn refusal(error_code: ErrorCode, message: Option<String>) -> ShareFetchResponse {
+    ShareFetchResponse {
+        error_code,
+        error_message: Some(message.unwrap_or_else(|| error_code.meaning().to_owned())),
+        ..ShareFetchResponse::default()
+    }
+}
+
+/// Does what comes before fetching: checks, session, acknowledgements.
+fn begin(
+    broker: &mut Broker,
+    cx: &RequestContext<'_>,
+    request: &ShareFetchRequest,
+) -> Result<ShareFetch, (ErrorCode, Option<String>)> {
+    if broker.share_version == 0 {
+        return Err((ErrorCode::UNSUPPORTED_VERSION, None));
+    }
+    let key = session_key(request.group_id.as_deref(), request.member_id.as_deref()).map_err(|code| (code, None))?;
+    check_renewal(request)?;
+    let partitions = enter_session(broker, cx, request, &key).map_err(|code| (code, None))?;
+    broker.open_share_partitions(cx.now, &key.group, &partitions);
+    let acknowledged = acknowledge(broker, cx, request, &key);
+    if request.share_session_epoch == FINAL_EPOCH
+        && let Some(partitions) = broker.sessions.close(&key)
+    {
+        broker.release(&key.group, &key.member, partitions);
+    }
+    let most_bytes = i32::try_from(broker.config.int("fetch.max.bytes")).unwrap_or(i32::MAX);
+    Ok(ShareFetch {
+        version: cx.version,
+        correlation_id: cx.correlation_id,
+        key,
+        mode: match request.share_acquire_mode {
+            1 => AcquireMode::RecordLimit,
+            _ => AcquireMode::BatchOptimized,
+        },
+        max_records: request.max_records,
+        batch_size: request.batch_size,
+        min_bytes: request.min_bytes,
+        max_bytes: request.max_bytes.min(most_bytes),
+        partitions: rotated(partitions, request.share_session_epoch),
+        acknowledged,
+    })
+}
+
+/// A request with renewals fetches nothing, so that its answer is prompt.
+fn check_renewal(request: &ShareFetchRequest) -> Result<(), (ErrorCode, Option<String>)> {
+    if !request.is_renew_ack {
+        return Ok(());
+    }
+    for (name, value) in [
+        ("maxBytes", request.max_bytes),
+        ("minBytes", request.min_bytes),
+        ("maxRecords", request.max_records),
+        ("maxWaitMs", request.max_wait_ms),
+    ] {
+        if value > 0 {
+            let message = format!("Renew acknowledgement: {name} must be 0, not {value}.");
+            return Err((ErrorCode::INVALID_REQUEST, Some(message)));
+        }
+    }
+    Ok(())
+}
+
+/// Opens or goes on with the session; gives the partitions to fetch from, none where it ends.
+fn enter_session(
+    broker: &mut Broker,
+    cx: &RequestContext<'_>,
+    request: &ShareFetchRequest,
+    key: &SessionKey,
+) -> Result<Vec<TopicIdPartition>, ErrorCode> {
+    let named = request.topics.iter().flat_map(|topic| {
+        let partition = |index| TopicIdPartition { topic_id: topic.topic_id, partition: index };
+        topic.partitions.iter().map(move |asked| partition(asked.partition_index))
+    });
+    match request.share_session_epoch {
+        FINAL_EPOCH if !broker.sessions.contains(key) => Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
+        FINAL_EPOCH => Ok(Vec::new()),
+        INITIAL_EPOCH => {
+            let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
+            if asked.any(|partition| !partition.acknowledgement_batches.is_empty()) {
+                return Err(ErrorCode::INVALID_REQUEST);
+            }
+            let partitions: BTreeSet<TopicIdPartition> = named.collect();
+            let limit = usize::try_from(broker.config.int("group.share.max.share.sessions")).unwrap_or(usize::MAX);
+            broker.sessions.open(key.clone(), cx.connection, partitions.clone(), limit)?;
+            Ok(partitions.into_iter().collect())
+        }
+        epoch => {
+            let forgotten = request.forgotten_topics_data.iter().flat_map(|topic| {
+                let partition = |&index: &i32| TopicIdPartition { topic_id: topic.topic_id, partition: index };
+                topic.partitions.iter().map(partition)
+            });
+            broker.sessions.advance(key, epoch, named, forgotten).map(|all| all.iter().copied().collect())
+        }
+    }
+}
+
+fn acknowledge(
+    broker: &mut Broker,
+    cx: &RequestContext<'_>,
+    request: &ShareFetchRequest,
+    key: &SessionKey,
+) -> BTreeMap<TopicIdPartition, AcknowledgeOutcome> {
+    let rules = AcknowledgeRules { version: cx.version, is_renew_ack: request.is_renew_ack };
+    let mut outcomes = BTreeMap::new();
+    for topic in &request.topics {
+        for asked in topic.partitions.iter().filter(|asked| !asked.acknowledgement_batches.is_empty()) {
+            let partition = TopicIdPartition { topic_id: topic.topic_id, partition: asked.partition_index };
+            let ranges: Vec<_> = asked.acknowledgement_batches.iter().map(Into::into).collect();
+            let outcome =
+                acknowledgements::acknowledge(broker, cx.now, &key.group, &key.member, partition, &ranges, rules);
+            outcomes.insert(partition, outcome);
+        }
+    }
+    outcomes
+}
+
+/// Each fetch of a session begins at another partition, so that none starves.
+fn rotated(mut partitions: Vec<TopicIdPartition>, epoch: i32) -> Vec<TopicIdPartition> {
+    if let (Ok(epoch), false) = (usize::try_from(epoch), partitions.is_empty()) {
+        let middle = epoch % partitions.len();
+        partitions.rotate_left(middle);
+    }
+    partitions
+}
+
+/// The answer to a fetch: partitions with records, errors or acknowledgements.
+pub(crate) fn reply(broker: &Broker, fetch: &ShareFetch, fetched: BTreeMap<TopicIdPartition, Fetched>) -> Bytes {
+    let mut partitions: BTreeMap<TopicIdPartition, PartitionData> = BTreeMap::new();
+    for (partition, outcome) in &fetch.acknowledged {
+        let data = partitions.entry(*partition).or_insert_with(|| empty(*partition));
+        if let Err((code, message)) = outcome {
+            data.acknowledge_error_code = *code;
+            data.acknowledge_error_message.clone_from(message);
+        }
+    }
+    for (partition, fetched) in fetched {
+        match fetched {
+            Fetched::Error(code) => {
+                let data = partitions.entry(partition).or_insert_with(|| empty(partition));
+                data.error_code = code;
+                data.error_message = Some(code.meaning().to_owned());
+            }
+            Fetched::Records(records, acquired) if !acquired.is_empty() => {
+                let data = partitions.entry(partition).or_insert_with(|| empty(partition));
+                data.records = Some(records);
+                data.acquired_records = acquired
+                    .iter()
+                    .map(|range| AcquiredRecords {
+                        first_offset: range.first,
+                        last_offset: range.last,
+                        delivery_count: range.delivery_count,
+                    })
+                    .collect();
+            }
+            Fetched::Records(..) => {}
+        }
+    }
+    let mut by_topic: BTreeMap<Uuid, Vec<PartitionData>> = BTreeMap::new();
+    for (partition, data) in partitions {
+        by_topic.entry(partition.topic_id).or_default().push(data);
+    }
+    let lock_duration = broker.group_config(&fetch.key.group).limits().lock_duration;
+    let response = ShareFetchResponse {
+        acquisition_lock_timeout_ms: i32::try_from(lock_duration.as_millis()).unwrap_or(i32::MAX),
+        responses: by_topic
+            .into_iter()
+            .map(|(topic_id, partitions)| ShareFetchableTopicResponse { topic_id, partitions })
+            .collect(),
+        ..ShareFetchResponse::default()
+    };
+    encode(fetch.version, fetch.correlation_id, &response)
+}
+
+fn empty(partition: TopicIdPartition) -> PartitionData {
+    PartitionData {
+        partition_index: partition.partition,
+        current_leader: LeaderIdAndEpoch::default(),
+        records: Some(Bytes::new()),
+        ..PartitionData::default()
+    }
+}
+
+fn encode(version: i16, correlation_id: i32, response: &ShareFetchResponse) -> Bytes {
+    encode_response(response, version, correlation_id)
+        .expect("fetch.max.bytes and socket.request.max.bytes keep the records below the 2 GiB that a frame holds")
+}

@@ -1,0 +1,295 @@
+//! The broker without sockets and clocks: requests and instants in, answers out.
+//!
+//! [`Broker::handle`] answers a request or parks it; [`Broker::poll`] gives the answers of parked ones, when records
+//! arrived or the wait is over; [`Broker::next_deadline`] says when to poll at the latest. The TCP shell
+//! ([`EmbeddedBroker`](crate::EmbeddedBroker)) drives it in real time; a simulation drives it in virtual time.
+
+pub(crate) mod clock;
+pub(crate) mod configs;
+mod dispatch;
+mod handlers;
+pub(crate) mod log;
+mod options;
+mod random;
+pub(crate) mod share;
+pub(crate) mod timers;
+pub(crate) mod topics;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use ackflow_protocol::wire::{ErrorCode, Uuid};
+use bytes::Bytes;
+
+use clock::Clock;
+use configs::Values;
+use configs::broker::BrokerConfig;
+use configs::group::GroupConfig;
+pub use dispatch::Answer;
+pub use options::{BrokerOptions, OptionsError};
+use random::Random;
+use share::SharePartitions;
+use share::group::ShareGroups;
+use share::parked::{ParkedFetches, ParkedId};
+use share::session::ShareSessions;
+use timers::Timers;
+use topics::{TopicIdPartition, Topics};
+
+/// Names a connection. The caller chooses it, and never uses it for a second connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// Something that happens at a time.
+#[derive(Debug)]
+enum Due {
+    /// A lock of a share partition may run out.
+    Locks(Arc<str>, TopicIdPartition),
+    /// A member's session runs out.
+    Session {
+        /// The group.
+        group: String,
+        /// The member.
+        member: String,
+    },
+    /// A parked fetch has waited long enough.
+    Fetch(ParkedId),
+    /// A refusal that was held back.
+    Reply(ConnectionId, Bytes),
+}
+
+/// One Kafka broker that is its own controller and coordinator, with all its data in memory.
+#[derive(Debug)]
+pub struct Broker {
+    host: String,
+    port: u16,
+    node_id: i32,
+    cluster_id: Uuid,
+    share_version: i16,
+    clock: Clock,
+    random: Random,
+    config: BrokerConfig,
+    group_configs: BTreeMap<String, Values>,
+    topics: Topics,
+    next_producer_id: i64,
+    groups: ShareGroups,
+    sessions: ShareSessions,
+    share_partitions: SharePartitions,
+    parked: ParkedFetches,
+    /// The peer of each connection, as `ShareGroupDescribe` shows it.
+    peers: HashMap<ConnectionId, String>,
+    timers: Timers<Due>,
+    /// Partitions in which records have become available since parked fetches were looked at.
+    woken: BTreeSet<TopicIdPartition>,
+    ready: VecDeque<(ConnectionId, Bytes)>,
+}
+
+impl Broker {
+    /// A broker with the topics that the options name.
+    ///
+    /// # Errors
+    /// [`OptionsError`], which names what is not allowed.
+    pub fn new(options: BrokerOptions) -> Result<Self, OptionsError> {
+        if !(0..=dispatch::MAX_SHARE_VERSION).contains(&options.share_version) {
+            return Err(OptionsError::ShareVersion(options.share_version));
+        }
+        let config = BrokerConfig::new(options.configs).map_err(OptionsError::Config)?;
+        for (group, values) in &options.group_configs {
+            configs::group::check(values, &config)
+                .map_err(|reason| OptionsError::GroupConfig { group: group.clone(), reason })?;
+        }
+        let mut random = Random::new(options.seed);
+        let mut broker = Self {
+            host: options.host,
+            port: options.port,
+            node_id: i32::try_from(config.int("node.id")).unwrap_or(i32::MAX),
+            cluster_id: random.uuid(),
+            share_version: options.share_version,
+            clock: Clock::new(options.started, options.started_ms),
+            random,
+            config,
+            group_configs: options.group_configs,
+            topics: Topics::default(),
+            next_producer_id: 0,
+            groups: ShareGroups::default(),
+            sessions: ShareSessions::default(),
+            share_partitions: SharePartitions::default(),
+            parked: ParkedFetches::default(),
+            peers: HashMap::new(),
+            timers: Timers::new(),
+            woken: BTreeSet::new(),
+            ready: VecDeque::new(),
+        };
+        for (topic, partitions) in options.topics {
+            broker.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
+                topic,
+                partitions,
+                reason,
+            })?;
+        }
+        Ok(broker)
+    }
+
+    /// `socket.request.max.bytes`: the largest frame to be taken.
+    pub fn max_request_bytes(&self) -> usize {
+        usize::try_from(self.config.int("socket.request.max.bytes")).unwrap_or(usize::MAX)
+    }
+
+    /// Notes the peer of a new connection. A connection that was not announced has no host in descriptions.
+    pub fn connected(&mut self, connection: ConnectionId, peer: std::net::IpAddr) {
+        self.peers.insert(connection, format!("/{peer}"));
+    }
+
+    /// Ends what was bound to a connection: its share session, whose records are released, and a parked request.
+    pub fn disconnected(&mut self, now: Instant, connection: ConnectionId) {
+        self.peers.remove(&connection);
+        for id in self.parked.of_connection(connection) {
+            if let Some(timer) = self.parked.take(id).and_then(|parked| parked.timer) {
+                self.timers.cancel(timer);
+            }
+        }
+        if let Some((key, partitions)) = self.sessions.disconnected(connection) {
+            self.release(&key.group, &key.member, partitions);
+        }
+        self.complete_woken(now);
+    }
+
+    /// The answer to a parked request, where there is one at `now`. Call it until it gives `None`.
+    pub fn poll(&mut self, now: Instant) -> Option<(ConnectionId, Bytes)> {
+        while let Some(due) = self.timers.pop_due(now) {
+            match due {
+                Due::Locks(group, partition) => self.expire_locks(now, &group, partition),
+                Due::Session { group, member } => {
+                    // A member that has left since is no error.
+                    let _ = self.groups.remove(&group, &member);
+                }
+                Due::Fetch(id) => self.complete(now, id, true),
+                Due::Reply(connection, reply) => self.ready.push_back((connection, reply)),
+            }
+        }
+        self.complete_woken(now);
+        self.ready.pop_front()
+    }
+
+    /// When [`poll`](Self::poll) has something to do at the latest.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.timers.next_deadline()
+    }
+
+    /// Creates a topic.
+    ///
+    /// # Errors
+    /// What a create request would be answered: the code, and the message in Kafka's words.
+    pub fn create_topic(&mut self, name: &str, partitions: i32) -> Result<Uuid, (ErrorCode, String)> {
+        handlers::create_topics::create(self, name, partitions, Values::new(), false).map(|created| created.id)
+    }
+
+    /// Appends one producer's batch and gives the offset of its first record.
+    ///
+    /// # Errors
+    /// What a produce request would be answered: the code, and what is wrong.
+    pub fn produce(
+        &mut self,
+        now: Instant,
+        topic: &str,
+        partition: i32,
+        batch: &Bytes,
+    ) -> Result<i64, (ErrorCode, String)> {
+        let id = self.topics.by_name(topic).map(|topic| topic.id);
+        let id = id.ok_or_else(|| (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, format!("no topic {topic:?}")))?;
+        let appended = handlers::produce::append(self, now, TopicIdPartition { topic_id: id, partition }, batch);
+        self.complete_woken(now);
+        appended.map(|appended| appended.base_offset).map_err(|error| (error.code, error.message))
+    }
+
+    /// Appends a batch as it stands, with the offsets that it names: damaged, compacted or control batches, which no
+    /// producer can write.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, CORRUPT_MESSAGE where there is no header, and OFFSET_OUT_OF_RANGE where the batch
+    /// begins before the end of the log.
+    pub fn append_raw(
+        &mut self,
+        now: Instant,
+        topic: &str,
+        partition: i32,
+        batch: Bytes,
+    ) -> Result<(), (ErrorCode, String)> {
+        let unknown = || (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, format!("no partition {partition} of {topic:?}"));
+        let found = self.topics.by_name_mut(topic).ok_or_else(unknown)?;
+        let topic_id = found.id;
+        let log = usize::try_from(partition).ok().and_then(|index| found.partitions.get_mut(index));
+        log.ok_or_else(unknown)?.append_raw(batch).map_err(|error| (error.code, error.message))?;
+        self.woken.insert(TopicIdPartition { topic_id, partition });
+        self.complete_woken(now);
+        Ok(())
+    }
+
+    /// The records of a partition that a group has not finished with; `None` before its first fetch from there.
+    pub fn group_lag(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        let partition = TopicIdPartition { topic_id: self.topics.by_name(topic)?.id, partition };
+        let log = self.topics.log(partition).ok()?;
+        let share = self.share_partitions.get(group, partition)?;
+        Some(log.end_offset() - share.start_offset() - share.delivery_complete_count())
+    }
+
+    /// The settings that apply to a group.
+    fn group_config(&self, group: &str) -> GroupConfig<'_> {
+        GroupConfig { values: self.group_configs.get(group), broker: &self.config }
+    }
+
+    /// Gives back what a member holds in `partitions`.
+    fn release(&mut self, group: &Arc<str>, member: &str, partitions: BTreeSet<TopicIdPartition>) {
+        let limits = self.group_config(group).limits();
+        for partition in partitions {
+            if let Some(entry) = self.share_partitions.get_mut(group, partition)
+                && entry.partition.release_all(member, &limits)
+            {
+                self.woken.insert(partition);
+            }
+        }
+    }
+
+    fn expire_locks(&mut self, now: Instant, group: &Arc<str>, partition: TopicIdPartition) {
+        let limits = self.group_config(group).limits();
+        if let Some(entry) = self.share_partitions.get_mut(group, partition) {
+            entry.disarm(now);
+            if entry.partition.expire_locks(now, &limits) {
+                self.woken.insert(partition);
+            }
+        }
+        self.arm_locks(group, partition);
+    }
+
+    /// Makes sure that a timer runs for the next lock of the share partition.
+    fn arm_locks(&mut self, group: &Arc<str>, partition: TopicIdPartition) {
+        if let Some(deadline) = self.share_partitions.get_mut(group, partition).and_then(share::Entry::arm) {
+            self.timers.schedule(deadline, Due::Locks(group.clone(), partition));
+        }
+    }
+
+    /// Answers the parked fetches that found records.
+    fn complete_woken(&mut self, now: Instant) {
+        while !self.woken.is_empty() {
+            let woken = std::mem::take(&mut self.woken);
+            for id in self.parked.waiting_for(&woken) {
+                self.complete(now, id, false);
+            }
+        }
+    }
+
+    /// Answers a parked fetch, if it found enough or if its time is over.
+    fn complete(&mut self, now: Instant, id: ParkedId, time_is_over: bool) {
+        let Some(mut parked) = self.parked.take(id) else { return };
+        match self.fetch(now, &parked.fetch, time_is_over) {
+            Some(fetched) => {
+                if let Some(timer) = parked.timer.take() {
+                    self.timers.cancel(timer);
+                }
+                let reply = handlers::share_fetch::reply(self, &parked.fetch, fetched);
+                self.ready.push_back((parked.connection, reply));
+            }
+            None => self.parked.put_back(id, parked),
+        }
+    }
+}

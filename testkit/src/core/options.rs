@@ -1,0 +1,74 @@
+//! What an embedded broker is made with.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What a [`Broker`](super::Broker) is made with.
+#[derive(Debug, Clone)]
+pub struct BrokerOptions {
+    /// The host that metadata names.
+    pub host: String,
+    /// The port that metadata names.
+    pub port: u16,
+    /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932. Level 2, the broker's
+    /// dead letter queue (KIP-1191), is not served.
+    pub share_version: i16,
+    /// Broker settings by Kafka's names, such as `group.share.record.lock.duration.ms`.
+    pub configs: BTreeMap<String, String>,
+    /// Settings of groups, by group id: `share.auto.offset.reset` and its like.
+    pub group_configs: BTreeMap<String, BTreeMap<String, String>>,
+    /// Topics that exist from the start: name and partitions.
+    pub topics: Vec<(String, i32)>,
+    /// The instant that [`started_ms`](Self::started_ms) is about.
+    pub started: Instant,
+    /// Milliseconds since 1970 at [`started`](Self::started).
+    pub started_ms: i64,
+    /// Where random ids come from: the same seed gives the same ids.
+    pub seed: u64,
+}
+
+impl BrokerOptions {
+    /// Kafka's defaults and no topics, at an instant that stands for `started_ms`, milliseconds since 1970.
+    pub fn new(started: Instant, started_ms: i64) -> Self {
+        Self {
+            host: "127.0.0.1".to_owned(),
+            port: 9092,
+            share_version: 1,
+            configs: BTreeMap::new(),
+            group_configs: BTreeMap::new(),
+            topics: Vec::new(),
+            started,
+            started_ms,
+            seed: 0,
+        }
+    }
+}
+
+/// Options that make no broker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// A broker setting is unknown or has a value that is not allowed.
+    #[error("broker setting: {0}")]
+    Config(String),
+    /// A setting of a group is unknown or has a value that is not allowed.
+    #[error("setting of group {group:?}: {reason}")]
+    GroupConfig {
+        /// The group.
+        group: String,
+        /// What is wrong, in Kafka's words.
+        reason: String,
+    },
+    /// A topic cannot be created.
+    #[error("topic {topic:?} with {partitions} partitions: {reason}")]
+    Topic {
+        /// The topic.
+        topic: String,
+        /// Its partitions.
+        partitions: i32,
+        /// What is wrong, in Kafka's words.
+        reason: String,
+    },
+    /// The feature level is not served.
+    #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on")]
+    ShareVersion(i16),
+}

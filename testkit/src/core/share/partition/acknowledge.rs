@@ -1,0 +1,190 @@
+//! Acknowledging records that a member holds.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::{InFlightBatch, RecordState, ShareLimits, SharePartition, end_attempt};
+
+/// The acknowledgement of one range of offsets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AcknowledgementRange<'a> {
+    /// First offset.
+    pub(crate) first: i64,
+    /// Last offset, inclusive.
+    pub(crate) last: i64,
+    /// One type for all, or one an offset: 0 gap, 1 accept, 2 release, 3 reject, 4 renew. Checked by the caller.
+    pub(crate) types: &'a [i8],
+}
+
+impl AcknowledgementRange<'_> {
+    /// Ranges of equal type, ascending, within `first..=last`.
+    fn runs(&self, first: i64, last: i64) -> impl Iterator<Item = (i64, i64, i8)> {
+        let mut from = first.max(self.first);
+        let last = last.min(self.last);
+        std::iter::from_fn(move || {
+            if from > last {
+                return None;
+            }
+            let (kind, to) = match self.types {
+                [kind] => (*kind, last),
+                types => {
+                    let types = &types[usize::try_from(from - self.first).ok()?..];
+                    let kind = *types.first()?;
+                    let same = types.iter().take_while(|&&other| other == kind).count();
+                    (kind, last.min(from + same as i64 - 1))
+                }
+            };
+            let run = (from, to, kind);
+            from = to + 1;
+            Some(run)
+        })
+    }
+}
+
+/// Why nothing of a partition's acknowledgements was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AcknowledgeError {
+    /// INVALID_RECORD_STATE: the member does not hold a record.
+    RecordState(&'static str),
+    /// INVALID_REQUEST: offsets that were never acquired.
+    Request(&'static str),
+}
+
+impl SharePartition {
+    /// Applies the acknowledgements of `member`, all of them or none. `ranges` ascend. Says whether any record became
+    /// available.
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Instant,
+        limits: &ShareLimits,
+        member: &str,
+        ranges: &[AcknowledgementRange<'_>],
+    ) -> Result<bool, AcknowledgeError> {
+        let mut change = Change { now, limits, member, changed: BTreeMap::new(), renewed: Vec::new(), released: false };
+        for range in ranges {
+            // What lies below the start was done before, by somebody.
+            if range.last >= self.start_offset {
+                self.acknowledge_range(&mut change, range)?;
+            }
+        }
+        let Change { changed, renewed, released, .. } = change;
+        self.batches.extend(changed);
+        for (first, last) in renewed {
+            self.lock(now + limits.lock_duration, first, last);
+        }
+        self.search |= released;
+        self.move_start();
+        Ok(released)
+    }
+
+    fn acknowledge_range(
+        &self,
+        change: &mut Change<'_>,
+        range: &AcknowledgementRange<'_>,
+    ) -> Result<(), AcknowledgeError> {
+        let floor = self.batches.range(..=range.first.max(self.start_offset)).next_back();
+        let Some((&from, _)) = floor else {
+            return Err(AcknowledgeError::RecordState(
+                "Batch record not found. The request batch offsets are not found in the cache.",
+            ));
+        };
+        let found = self.batches.range(from..=range.last);
+        let end = found.clone().next_back().map_or(from, |(_, batch)| batch.last());
+        if end < range.first {
+            return Err(AcknowledgeError::Request(
+                "Batch record not found. The first offset in request is past acquired records.",
+            ));
+        }
+        if range.last > end {
+            return Err(AcknowledgeError::Request(
+                "Batch record not found. The last offset in request is past acquired records.",
+            ));
+        }
+        for (&key, batch) in found {
+            let batch = change.changed.entry(key).or_insert_with(|| batch.clone());
+            let first = batch.first().max(range.first).max(self.start_offset);
+            let last = batch.last().min(range.last);
+            if first > last {
+                continue;
+            }
+            check_owner(batch, first, last, change.member)?;
+            let whole = first == batch.first() && last == batch.last() && range.types.len() == 1;
+            if !whole {
+                batch.split();
+            }
+            for (first, last, kind) in range.runs(first, last) {
+                apply(change.now, change.limits, batch, first, last, kind, &mut change.renewed, &mut change.released)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Acknowledgements checked so far, kept apart until all of them are.
+struct Change<'a> {
+    now: Instant,
+    limits: &'a ShareLimits,
+    member: &'a str,
+    changed: BTreeMap<i64, InFlightBatch>,
+    renewed: Vec<(i64, i64)>,
+    released: bool,
+}
+
+fn check_owner(batch: &InFlightBatch, first: i64, last: i64, member: &str) -> Result<(), AcknowledgeError> {
+    for run in batch.runs().iter().filter(|run| run.last >= first && run.first <= last) {
+        match &run.state {
+            RecordState::Acquired { member: holder, .. } if &**holder == member => {}
+            RecordState::Acquired { .. } if batch.is_split() => {
+                return Err(AcknowledgeError::RecordState("Member is not the owner of offset"));
+            }
+            RecordState::Acquired { .. } => {
+                return Err(AcknowledgeError::RecordState("Member is not the owner of batch record"));
+            }
+            _ if batch.is_split() => {
+                return Err(AcknowledgeError::RecordState(
+                    "The offset cannot be acknowledged. The offset is not acquired.",
+                ));
+            }
+            _ => {
+                return Err(AcknowledgeError::RecordState(
+                    "The batch cannot be acknowledged. The batch is not in the acquired state.",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "one record run of one change; a struct would only rename them")]
+fn apply(
+    now: Instant,
+    limits: &ShareLimits,
+    batch: &mut InFlightBatch,
+    first: i64,
+    last: i64,
+    kind: i8,
+    renewed: &mut Vec<(i64, i64)>,
+    released: &mut bool,
+) -> Result<(), AcknowledgeError> {
+    const RENEW: i8 = 4;
+    if kind == RENEW && !limits.renew_enabled {
+        return Err(AcknowledgeError::RecordState("Renewing acquisition locks is not enabled for the group."));
+    }
+    batch.update(first, last, |run| match kind {
+        1 => run.state = RecordState::Acknowledged,
+        2 => {
+            end_attempt(run, limits);
+            *released |= run.state == RecordState::Available;
+        }
+        RENEW => {
+            if let RecordState::Acquired { deadline, .. } = &mut run.state {
+                *deadline = now + limits.lock_duration;
+            }
+        }
+        _ => run.state = RecordState::Archived,
+    });
+    if kind == RENEW {
+        renewed.push((first, last));
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! A share partition: one partition as one share group sees it.
+//!
+//! Records between the start offset (SPSO) and the end offset (SPEO) are in flight: available, acquired, acknowledged
+//! or archived. Below the start all are done, above the end none was delivered yet. The states are kept as runs of
+//! offsets inside the batches in which they were first acquired, so that a million acknowledged records cost nothing
+//! and a held one costs one run.
+//!
+//! ```text
+//!              acquire (delivery count + 1)
+//!   Available ------------------------------> Acquired --accept--> Acknowledged
+//!       ^                                       | | |
+//!       '--release, lock timeout, session end---' | '--reject, gap------> Archived
+//!                  (below the delivery limit)     '--at the limit-------> Archived
+//! ```
+
+mod acknowledge;
+mod acquire;
+mod in_flight;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+pub(crate) use acknowledge::{AcknowledgeError, AcknowledgementRange};
+pub(crate) use acquire::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
+use in_flight::{InFlightBatch, RecordState, Run};
+
+/// The group's settings that decide about acquisition. They may change between two calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShareLimits {
+    /// `share.record.lock.duration.ms`.
+    pub(crate) lock_duration: Duration,
+    /// `share.delivery.count.limit`.
+    pub(crate) delivery_count_limit: i16,
+    /// `share.partition.max.record.locks`: offsets between start and end.
+    pub(crate) max_record_locks: i32,
+    /// `share.renew.acknowledge.enable`.
+    pub(crate) renew_enabled: bool,
+}
+
+/// The states of the records of one partition for one group.
+#[derive(Debug)]
+pub(crate) struct SharePartition {
+    start_offset: i64,
+    /// The last offset in flight, or the start offset where none is.
+    end_offset: i64,
+    /// By first offset; disjoint.
+    batches: BTreeMap<i64, InFlightBatch>,
+    /// Whether a record below the end may be available. Kept so that a search is made only when one may find something.
+    search: bool,
+    /// When locks run out, by deadline and first offset; the value is the last offset. Entries may be out of date: the
+    /// runs decide.
+    locks: BTreeMap<(Instant, i64), i64>,
+}
+
+impl SharePartition {
+    /// A share partition in which nothing was delivered yet.
+    pub(crate) fn new(start_offset: i64) -> Self {
+        Self { start_offset, end_offset: start_offset, batches: BTreeMap::new(), search: false, locks: BTreeMap::new() }
+    }
+
+    /// The first offset that is not done (SPSO).
+    pub(crate) fn start_offset(&self) -> i64 {
+        self.start_offset
+    }
+
+    /// The records at or above the start that are done already.
+    pub(crate) fn delivery_complete_count(&self) -> i64 {
+        self.batches
+            .values()
+            .flat_map(InFlightBatch::runs)
+            .filter(|run| run.state.is_terminal() && run.last >= self.start_offset)
+            .map(|run| run.last - run.first.max(self.start_offset) + 1)
+            .sum()
+    }
+
+    /// Where the next fetch has to read from: the first available record, or the first one never delivered.
+    pub(crate) fn next_fetch_offset(&mut self) -> i64 {
+        if self.batches.is_empty() {
+            return self.end_offset;
+        }
+        if self.search {
+            let first = self
+                .batches
+                .values()
+                .flat_map(InFlightBatch::runs)
+                .find(|run| run.state == RecordState::Available)
+                .map(|run| run.first);
+            match first {
+                Some(first) => return first,
+                None => self.search = false,
+            }
+        }
+        self.end_offset + 1
+    }
+
+    /// Whether a member may acquire at all: a record in flight is available, or there is room for more in flight.
+    pub(crate) fn can_acquire(&mut self, limits: &ShareLimits) -> bool {
+        self.next_fetch_offset() != self.end_offset + 1 || self.in_flight() < i64::from(limits.max_record_locks)
+    }
+
+    /// The offsets from start to end, done ones among them: a record that is held long holds the whole window.
+    fn in_flight(&self) -> i64 {
+        if self.batches.is_empty() { 0 } else { self.end_offset - self.start_offset + 1 }
+    }
+
+    /// Gives back all records that `member` holds. It counts as a failed attempt. Says whether any became available.
+    pub(crate) fn release_all(&mut self, member: &str, limits: &ShareLimits) -> bool {
+        self.end_attempts(i64::MIN, i64::MAX, limits, |state| state.is_held_by(member))
+    }
+
+    /// Gives back all records whose lock has run out. Says whether any became available.
+    pub(crate) fn expire_locks(&mut self, now: Instant, limits: &ShareLimits) -> bool {
+        let mut released = false;
+        while let Some((&(deadline, first), &last)) = self.locks.first_key_value() {
+            if deadline > now {
+                break;
+            }
+            self.locks.pop_first();
+            released |= self.end_attempts(
+                first,
+                last,
+                limits,
+                |state| matches!(state, RecordState::Acquired { deadline, .. } if *deadline <= now),
+            );
+        }
+        released
+    }
+
+    /// When the next lock may run out.
+    pub(crate) fn next_lock_deadline(&mut self) -> Option<Instant> {
+        // Locks mostly end in the order in which they were taken, so what is done is found at the front.
+        while let Some((key, last)) = self.locks.first_key_value() {
+            if *last >= self.start_offset {
+                return Some(key.0);
+            }
+            let key = *key;
+            self.locks.remove(&key);
+        }
+        None
+    }
+
+    /// Ends the attempt of each record in `first..=last` whose state `ends` picks: back to available, or archived at
+    /// the delivery limit.
+    fn end_attempts(
+        &mut self,
+        first: i64,
+        last: i64,
+        limits: &ShareLimits,
+        ends: impl Fn(&RecordState) -> bool,
+    ) -> bool {
+        let from = self.batches.range(..=first).next_back().map_or(first, |(&from, _)| from);
+        let mut released = false;
+        for batch in self.batches.range_mut(from..=last).map(|(_, batch)| batch) {
+            if !batch.runs().iter().any(|run| ends(&run.state)) {
+                continue;
+            }
+            if batch.runs().len() > 1 || first > batch.first() || last < batch.last() {
+                batch.split();
+            }
+            batch.update(first, last, |run| {
+                if ends(&run.state) {
+                    end_attempt(run, limits);
+                    released |= run.state == RecordState::Available;
+                }
+            });
+        }
+        self.search |= released;
+        self.move_start();
+        released
+    }
+
+    /// Lets the start offset pass what is done.
+    fn move_start(&mut self) {
+        while let Some((&first, batch)) = self.batches.first_key_value() {
+            match batch.runs().iter().find(|run| !run.state.is_terminal()) {
+                Some(run) => {
+                    self.start_offset = self.start_offset.max(run.first);
+                    return;
+                }
+                None => {
+                    self.start_offset = batch.last() + 1;
+                    self.batches.remove(&first);
+                }
+            }
+        }
+        self.end_offset = self.start_offset;
+        self.search = false;
+        self.locks.clear();
+    }
+
+    /// Notes that `first..=last` is locked until `deadline`.
+    fn lock(&mut self, deadline: Instant, first: i64, last: i64) {
+        self.locks.entry((deadline, first)).and_modify(|l| *l = last.max(*l)).or_insert(last);
+    }
+}
+
+/// What becomes of a record whose attempt ended without success.
+fn end_attempt(run: &mut Run, limits: &ShareLimits) {
+    run.state =
+        if run.delivery_count >= limits.delivery_count_limit { RecordState::Archived } else { RecordState::Available };
+}

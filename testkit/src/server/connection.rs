@@ -1,0 +1,80 @@
+//! One task a connection: frames in, one request at a time, frames out.
+
+use std::io;
+
+use ackflow_protocol::wire::{ApiKey, decode_request_header};
+use bytes::Bytes;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+
+use super::owner::{Command, Reply};
+use super::reader::FrameReader;
+use crate::core::ConnectionId;
+
+/// A connection, and the ways to and from the owner of the core.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Its name in the core.
+    pub(super) id: ConnectionId,
+    /// The socket.
+    pub(super) stream: TcpStream,
+    /// `socket.request.max.bytes`.
+    pub(super) max_frame: usize,
+    /// To the owner.
+    pub(super) commands: UnboundedSender<Command>,
+    /// From the owner. It holds one answer at most, because one request is under way at a time.
+    pub(super) replies: UnboundedReceiver<Reply>,
+}
+
+impl Connection {
+    /// Serves until the peer closes, a request is refused or `stop` is cancelled; then the core is told.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let (id, commands) = (self.id, self.commands.clone());
+        tokio::select! {
+            () = stop.cancelled() => {}
+            ended = self.serve() => {
+                if let Err(error) = ended {
+                    tracing::debug!(connection = id.0, %error, "connection closed");
+                }
+            }
+        }
+        // Without an owner there is no session left to end.
+        let _ = commands.send(Command::Disconnected(id));
+    }
+
+    async fn serve(mut self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        let (input, mut output) = self.stream.split();
+        let mut reader = FrameReader::new(input, self.max_frame);
+        let mut outstanding = false;
+        loop {
+            if !outstanding && let Some(frame) = reader.take_frame()? {
+                let command = request(self.id, frame)?;
+                outstanding = self.commands.send(command).is_ok();
+            }
+            if reader.is_at_end() && !(outstanding && reader.has_frame()) {
+                return Ok(());
+            }
+            tokio::select! {
+                reply = self.replies.recv() => match reply {
+                    Some(Reply::Frame(frame)) => {
+                        output.write_all(&frame).await?;
+                        outstanding = false;
+                    }
+                    Some(Reply::Silent) => outstanding = false,
+                    Some(Reply::Close(reason)) => return Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
+                    None => return Ok(()),
+                },
+                filled = reader.fill(), if reader.can_fill(outstanding) => filled?,
+            }
+        }
+    }
+}
+
+fn request(id: ConnectionId, frame: Bytes) -> io::Result<Command> {
+    let (header, body) = decode_request_header(frame, ApiKey::request_is_flexible)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Command::Request { id, header, body })
+}
