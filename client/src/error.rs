@@ -118,6 +118,11 @@ impl ClientError {
         self.0.kind
     }
 
+    /// What went wrong, without what was being done and what to do about it.
+    pub fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
     /// The code that the broker answered, where it is a broker's answer.
     pub fn code(&self) -> Option<ErrorCode> {
         match self.0.kind {

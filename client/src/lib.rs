@@ -2,11 +2,13 @@
 //!
 //! Everything here needs a tokio runtime with I/O and time enabled.
 
+pub mod admin;
 pub mod config;
 mod error;
 pub mod net;
 pub mod share;
 
+pub use admin::Admin;
 pub use config::ClientConfig;
 pub use error::{ClientError, ErrorKind, Fault};
 pub use net::{Connection, NetConfig};

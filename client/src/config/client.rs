@@ -22,9 +22,6 @@ pub struct ClientConfig {
     pub retry_backoff_max: Duration,
     /// `metadata.max.age.ms`: after how long the cluster's metadata is asked for again though nothing has failed.
     pub metadata_max_age: Duration,
-    /// `metadata.recovery.rebootstrap.trigger.ms`: how long no broker that metadata names may be reachable before
-    /// `bootstrap.servers` are resolved and asked again.
-    pub rebootstrap_after: Duration,
     /// `default.api.timeout.ms`: how long a call may take with all its retries.
     pub default_api_timeout: Duration,
 }
@@ -36,6 +33,7 @@ pub const IGNORED_CLIENT_KEYS: &[&str] = &[
     "config.providers",
     "config.providers.",
     "enable.metrics.push",
+    "metadata.recovery.rebootstrap.trigger.ms",
     "metadata.recovery.strategy",
     "metric.reporters",
     "metrics.num.samples",
@@ -62,7 +60,6 @@ impl ClientConfig {
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_secs(300),
-            rebootstrap_after: Duration::from_secs(300),
             default_api_timeout: Duration::from_secs(60),
         })
     }
@@ -105,7 +102,6 @@ impl ClientConfig {
         p.millis("retry.backoff.ms", 0..=LONG_MILLIS, &mut config.retry_backoff)?;
         p.millis("retry.backoff.max.ms", 0..=LONG_MILLIS, &mut config.retry_backoff_max)?;
         p.millis("metadata.max.age.ms", 0..=LONG_MILLIS, &mut config.metadata_max_age)?;
-        p.millis("metadata.recovery.rebootstrap.trigger.ms", 0..=LONG_MILLIS, &mut config.rebootstrap_after)?;
         p.millis("default.api.timeout.ms", 0..=INT_MILLIS, &mut config.default_api_timeout)?;
         match p.get("security.protocol") {
             None => {}

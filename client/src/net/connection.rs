@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use ackflow_protocol::wire::{ApiKey, Request, decode_response, encode_request};
+use bytes::Bytes;
 use tokio::time::timeout;
 
 use super::config::NetConfig;
@@ -64,6 +65,19 @@ impl Connection {
     /// set; [`ErrorKind::NotSent`], [`ErrorKind::Disconnected`] and [`ErrorKind::TimedOut`] by how far the request
     /// came; [`ErrorKind::Malformed`].
     pub async fn call<R: Request>(&self, request: &R, within: Duration) -> Result<R::Response, ClientError> {
+        self.start(request, within)?.await
+    }
+
+    /// As [`Connection::call`], but queues the request at once: requests go out in the order in which they were started,
+    /// whoever is polled first. The future holds a handle of its own.
+    ///
+    /// # Errors
+    /// As [`Connection::call`], where they are known before anything is sent.
+    pub fn start<R: Request>(
+        &self,
+        request: &R,
+        within: Duration,
+    ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
         let handle = &*self.0;
         let version = handle.versions.agreed(R::KEY).ok_or_else(|| self.named(handle.versions.unsupported::<R>()))?;
         let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
@@ -71,18 +85,21 @@ impl Connection {
             let doing = format!("sending {} v{version}", R::NAME);
             self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
         })?;
-        let answer = handle.queue.push(correlation_id, frame)?;
-        let frame = match timeout(within, answer).await {
-            Ok(Ok(answer)) => answer?,
-            Ok(Err(_)) => unreachable!("the queue answers every waiter before it lets go of it"),
-            Err(_) => return Err(self.timed_out::<R>(within)),
-        };
+        let answer = timeout(within, handle.queue.push(correlation_id, frame)?);
+        let connection = self.clone();
+        Ok(async move {
+            match answer.await {
+                Ok(Ok(answer)) => connection.decode::<R>(answer?, version),
+                Ok(Err(_)) => unreachable!("the queue answers every waiter before it lets go of it"),
+                Err(_) => Err(connection.timed_out::<R>(within)),
+            }
+        })
+    }
+
+    fn decode<R: Request>(&self, frame: Bytes, version: i16) -> Result<R::Response, ClientError> {
         decode_response(frame, version).map(|(_, response)| response).map_err(|error| {
-            self.named(ClientError::new(
-                ErrorKind::Malformed,
-                format!("reading the answer to {}", R::NAME),
-                error.to_string(),
-            ))
+            let doing = format!("reading the answer to {}", R::NAME);
+            self.named(ClientError::new(ErrorKind::Malformed, doing, error.to_string()))
         })
     }
 
@@ -114,6 +131,11 @@ impl Connection {
     /// it or the broker does not say.
     pub fn finalized_feature(&self, name: &str) -> Option<i16> {
         self.0.versions.feature(name)
+    }
+
+    /// All finalized features of the cluster and their levels; empty where the broker does not say.
+    pub fn finalized_features(&self) -> impl Iterator<Item = (&str, i16)> {
+        self.0.versions.features()
     }
 
     /// Completes when the connection has ended, whoever ended it, also while nothing is asked. Cancel-safe.

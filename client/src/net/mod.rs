@@ -8,7 +8,10 @@ mod connection;
 mod frames;
 mod negotiate;
 mod owner;
+mod pool;
 mod queue;
+mod random;
+mod retries;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -18,3 +21,7 @@ pub use address::{Address, BootstrapServers};
 pub use backoff::Backoff;
 pub use config::NetConfig;
 pub use connection::Connection;
+pub use pool::Pool;
+pub(crate) use pool::address;
+pub(crate) use random::random;
+pub(crate) use retries::Retries;

@@ -40,6 +40,11 @@ impl Versions {
         self.features.get(name).copied()
     }
 
+    /// All finalized features and their levels.
+    pub(super) fn features(&self) -> impl Iterator<Item = (&str, i16)> {
+        self.features.iter().map(|(name, level)| (name.as_str(), *level))
+    }
+
     /// Says why there is no version of `R` in common.
     pub(super) fn unsupported<R: Request>(&self) -> ClientError {
         let (ours_from, ours_to) = (R::VERSIONS.start(), R::NEWEST_STABLE);

@@ -55,13 +55,11 @@ impl ShareConsumer {
     /// # Errors
     /// [`ErrorKind::Config`] for settings that cannot work, [`ErrorKind::Invalid`] outside a runtime.
     pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
-        Ok(Self {
-            handle: Handle::start(&config)?,
-            mode: config.acknowledgement_mode,
-            handed: Vec::new(),
-            renewing: Vec::new(),
-            renewed: Vec::new(),
-        })
+        Ok(Self::with(Handle::start(&config)?, config.acknowledgement_mode))
+    }
+
+    pub(super) fn with(handle: Handle, mode: AcknowledgementMode) -> Self {
+        Self { handle, mode, handed: Vec::new(), renewing: Vec::new(), renewed: Vec::new() }
     }
 
     /// Consumes these topics from now on, instead of those before. A topic that does not exist is reported by `poll` and served as soon as

@@ -56,12 +56,24 @@ impl Handle {
         let (status_sender, status) = watch::channel(Status::default());
         let connections = Connections::new(config.client.clone());
         let driver = Driver::new(machine, connections, commands, sender, status_sender);
-        Ok(Self {
+        let driver = runtime.spawn(driver.run());
+        Ok(Self::new(config, member_id, link, notices, status, Some(driver)))
+    }
+
+    pub(super) fn new(
+        config: &ShareConsumerConfig,
+        member_id: String,
+        link: Link,
+        notices: mpsc::UnboundedReceiver<Notice>,
+        status: watch::Receiver<Status>,
+        driver: Option<JoinHandle<Result<(), ClientError>>>,
+    ) -> Self {
+        Self {
             link,
             max_poll_records: config.max_poll_records,
             notices,
             status,
-            driver: Some(runtime.spawn(driver.run())),
+            driver,
             close_timeout: config.client.net.request_timeout,
             member_id,
             subscription: Vec::new(),
@@ -70,7 +82,7 @@ impl Handle {
             errors: VecDeque::new(),
             failure: None,
             callback: None,
-        })
+        }
     }
 
     pub(super) fn subscribe(&mut self, topics: Vec<String>) -> Result<(), ClientError> {
@@ -78,7 +90,9 @@ impl Handle {
         if topics.iter().any(String::is_empty) {
             return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty"));
         }
-        self.check(SUBSCRIBING)?;
+        if let Some(error) = &self.failure {
+            return Err(error.clone().while_doing(SUBSCRIBING));
+        }
         self.subscription.clone_from(&topics);
         self.link.send(Command::Subscribe(topics));
         Ok(())

@@ -42,6 +42,8 @@ mod part;
 mod ranges;
 mod reach;
 mod records;
+#[cfg(test)]
+mod tests;
 
 pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange};
 

@@ -34,7 +34,11 @@ impl OwnedShareConsumer {
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) for settings that cannot work, [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
     /// outside a runtime.
     pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
-        Ok(Self { handle: Handle::start(&config)? })
+        Ok(Self::with(Handle::start(&config)?))
+    }
+
+    pub(super) fn with(handle: Handle) -> Self {
+        Self { handle }
     }
 
     /// As [`ShareConsumer::subscribe`](super::ShareConsumer::subscribe).

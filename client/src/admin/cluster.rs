@@ -1,0 +1,79 @@
+//! The cluster: its brokers and its features.
+
+use std::collections::BTreeMap;
+
+use ackflow_protocol::messages::describe_cluster::{BROKERS, DescribeClusterRequest};
+use ackflow_protocol::messages::metadata::MetadataRequest;
+
+use super::{Admin, result};
+use crate::error::ClientError;
+
+/// What the cluster is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterDescription {
+    /// The id that the cluster was formatted with.
+    pub cluster_id: String,
+    /// The broker that changes go to; `None` where there is none. With KRaft it is any broker, which passes them on.
+    pub controller: Option<i32>,
+    /// The brokers, by id.
+    pub brokers: Vec<Broker>,
+}
+
+/// A broker of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broker {
+    /// `node.id`.
+    pub id: i32,
+    /// The host in its `advertised.listeners`.
+    pub host: String,
+    /// The port in its `advertised.listeners`.
+    pub port: u16,
+    /// `broker.rack`.
+    pub rack: Option<String>,
+}
+
+impl Admin {
+    /// Describes the cluster (DescribeCluster).
+    ///
+    /// # Errors
+    /// [`ClientError`] where there is no answer or the broker refuses.
+    pub async fn describe_cluster(&self) -> Result<ClusterDescription, ClientError> {
+        let request = DescribeClusterRequest { endpoint_type: BROKERS, ..Default::default() };
+        let (response, connection) = self.ask_any(&request).await?;
+        let doing = || "describing the cluster".to_owned();
+        result((), doing, &connection, response.error_code, response.error_message.as_deref())?;
+        let mut brokers: Vec<_> = response
+            .brokers
+            .into_iter()
+            .map(|broker| Broker {
+                id: broker.broker_id,
+                host: broker.host,
+                port: u16::try_from(broker.port).unwrap_or_default(),
+                rack: broker.rack,
+            })
+            .collect();
+        brokers.sort_by_key(|broker| broker.id);
+        let controller = Some(response.controller_id).filter(|id| *id >= 0);
+        Ok(ClusterDescription { cluster_id: response.cluster_id, controller, brokers })
+    }
+
+    /// The finalized features of the cluster and their levels, such as `share.version` 1 (ApiVersions). A feature of
+    /// level 0 may be missing.
+    ///
+    /// # Errors
+    /// [`ClientError`] where no broker can be reached.
+    pub async fn features(&self) -> Result<BTreeMap<String, i16>, ClientError> {
+        let mut retries = self.retries();
+        loop {
+            if let Some(connection) = retries.attempt(self.pool.any()).await? {
+                return Ok(connection.finalized_features().map(|(name, level)| (name.to_owned(), level)).collect());
+            }
+        }
+    }
+
+    /// Makes the pool know every broker.
+    pub(super) async fn learn_brokers(&self) -> Result<(), ClientError> {
+        let about_no_topic = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
+        self.pool.metadata(&about_no_topic).await.map(|_| ())
+    }
+}

@@ -1,0 +1,245 @@
+//! Configurations of topics, groups and brokers.
+
+use std::collections::BTreeMap;
+
+use ackflow_protocol::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
+use ackflow_protocol::messages::incremental_alter_configs::{
+    AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest,
+};
+
+use super::{Admin, Results, result};
+use crate::error::{ClientError, ErrorKind};
+
+/// Whose configuration.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConfigResource {
+    /// What it is.
+    pub kind: ResourceKind,
+    /// Its name; of a broker, its id, or empty for the defaults of all brokers.
+    pub name: String,
+}
+
+/// What can be configured, with the wire's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i8)]
+pub enum ResourceKind {
+    /// A topic.
+    Topic = 2,
+    /// A broker, or the defaults of all brokers.
+    Broker = 4,
+    /// A group of any kind, which need not exist.
+    Group = 32,
+}
+
+impl ConfigResource {
+    /// A topic.
+    pub fn topic(name: impl Into<String>) -> Self {
+        Self { kind: ResourceKind::Topic, name: name.into() }
+    }
+
+    /// A group, which need not exist.
+    pub fn group(id: impl Into<String>) -> Self {
+        Self { kind: ResourceKind::Group, name: id.into() }
+    }
+
+    /// A broker.
+    pub fn broker(id: i32) -> Self {
+        Self { kind: ResourceKind::Broker, name: id.to_string() }
+    }
+
+    /// What holds for all brokers that have no value of their own.
+    pub fn all_brokers() -> Self {
+        Self { kind: ResourceKind::Broker, name: String::new() }
+    }
+
+    /// The broker that has to be asked; `None` where any broker can answer or pass the request on.
+    fn node(&self) -> Result<Option<i32>, ClientError> {
+        if self.kind != ResourceKind::Broker || self.name.is_empty() {
+            return Ok(None);
+        }
+        let not_an_id = |_| {
+            ClientError::new(
+                ErrorKind::Invalid,
+                "reaching a broker",
+                format!("{} is not the id of a broker", self.name),
+            )
+            .remedy("give the broker's node.id")
+        };
+        self.name.parse().map(Some).map_err(not_an_id)
+    }
+}
+
+impl std::fmt::Display for ConfigResource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.kind, self.name.as_str()) {
+            (ResourceKind::Topic, name) => write!(f, "topic {name}"),
+            (ResourceKind::Group, name) => write!(f, "group {name}"),
+            (ResourceKind::Broker, "") => f.write_str("all brokers"),
+            (ResourceKind::Broker, id) => write!(f, "broker {id}"),
+        }
+    }
+}
+
+/// A change of one setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigChange {
+    key: String,
+    operation: i8,
+    value: Option<String>,
+}
+
+impl ConfigChange {
+    /// Gives the setting a value.
+    pub fn set(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), operation: 0, value: Some(value.into()) }
+    }
+
+    /// Takes the resource's own value away, so that the default holds again.
+    pub fn delete(key: impl Into<String>) -> Self {
+        Self { key: key.into(), operation: 1, value: None }
+    }
+
+    /// Adds a value to a list.
+    pub fn append(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), operation: 2, value: Some(value.into()) }
+    }
+
+    /// Takes a value out of a list.
+    pub fn subtract(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), operation: 3, value: Some(value.into()) }
+    }
+}
+
+/// A setting as it holds for a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigEntry {
+    /// The value; `None` where there is none or it is sensitive.
+    pub value: Option<String>,
+    /// Where the value comes from.
+    pub source: ConfigSource,
+    /// Whether it can only be changed with a restart.
+    pub read_only: bool,
+    /// Whether the broker keeps the value to itself.
+    pub sensitive: bool,
+}
+
+/// Where the value of a setting comes from. Open: a source that Kafka adds later is a value too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ConfigSource(pub i8);
+
+impl ConfigSource {
+    /// The topic's own.
+    pub const TOPIC: Self = Self(1);
+    /// The broker's own, changed at run time.
+    pub const DYNAMIC_BROKER: Self = Self(2);
+    /// That of all brokers, changed at run time.
+    pub const DYNAMIC_DEFAULT_BROKER: Self = Self(3);
+    /// The broker's `server.properties`.
+    pub const STATIC_BROKER: Self = Self(4);
+    /// Built into Kafka.
+    pub const DEFAULT: Self = Self(5);
+    /// The group's own.
+    pub const GROUP: Self = Self(8);
+}
+
+impl Admin {
+    /// Changes single settings (IncrementalAlterConfigs); what is not named stays as it is.
+    ///
+    /// # Errors
+    /// [`ClientError`] where there is no answer. Changes may have been made nevertheless.
+    pub async fn alter_configs(
+        &self,
+        changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
+    ) -> Result<Results<ConfigResource, ()>, ClientError> {
+        let mut results = Results::new();
+        for (node, changes) in by_node(changes, |(resource, _)| resource)? {
+            let request = IncrementalAlterConfigsRequest {
+                resources: changes.iter().map(altered).collect(),
+                validate_only: false,
+            };
+            let (response, connection) = match node {
+                Some(node) => self.ask_node(node, &request).await?,
+                None => self.ask_any(&request).await?,
+            };
+            for answer in response.responses {
+                let asked = changes.iter().map(|(resource, _)| resource);
+                let Some(resource) = of(asked, answer.resource_type, &answer.resource_name) else { continue };
+                let doing = || format!("changing the configuration of {resource}");
+                let message = answer.error_message.as_deref();
+                results.insert(resource.clone(), result((), doing, &connection, answer.error_code, message));
+            }
+        }
+        Ok(results)
+    }
+
+    /// All settings of resources, by key (DescribeConfigs).
+    ///
+    /// # Errors
+    /// [`ClientError`] where there is no answer.
+    pub async fn describe_configs(
+        &self,
+        resources: impl IntoIterator<Item = ConfigResource>,
+    ) -> Result<Results<ConfigResource, BTreeMap<String, ConfigEntry>>, ClientError> {
+        let mut results = Results::new();
+        for (node, resources) in by_node(resources, |resource| resource)? {
+            let all_keys = |resource: &ConfigResource| DescribeConfigsResource {
+                resource_type: resource.kind as i8,
+                resource_name: resource.name.clone(),
+                configuration_keys: None,
+            };
+            let request =
+                DescribeConfigsRequest { resources: resources.iter().map(all_keys).collect(), ..Default::default() };
+            let (response, connection) = match node {
+                Some(node) => self.ask_node(node, &request).await?,
+                None => self.ask_any(&request).await?,
+            };
+            for answer in response.results {
+                let Some(resource) = of(&resources, answer.resource_type, &answer.resource_name) else { continue };
+                let entries = answer.configs.into_iter().map(|config| {
+                    let entry = ConfigEntry {
+                        value: config.value,
+                        source: ConfigSource(config.config_source),
+                        read_only: config.read_only,
+                        sensitive: config.is_sensitive,
+                    };
+                    (config.name, entry)
+                });
+                let doing = || format!("reading the configuration of {resource}");
+                let message = answer.error_message.as_deref();
+                let entries = result(entries.collect(), doing, &connection, answer.error_code, message);
+                results.insert(resource.clone(), entries);
+            }
+        }
+        Ok(results)
+    }
+}
+
+fn altered((resource, changes): &(ConfigResource, Vec<ConfigChange>)) -> AlterConfigsResource {
+    let config = |change: &ConfigChange| AlterableConfig {
+        name: change.key.clone(),
+        config_operation: change.operation,
+        value: change.value.clone(),
+    };
+    AlterConfigsResource {
+        resource_type: resource.kind as i8,
+        resource_name: resource.name.clone(),
+        configs: changes.iter().map(config).collect(),
+    }
+}
+
+/// Sorts by the broker that has to be asked.
+fn by_node<T>(
+    items: impl IntoIterator<Item = T>,
+    resource: impl Fn(&T) -> &ConfigResource,
+) -> Result<BTreeMap<Option<i32>, Vec<T>>, ClientError> {
+    let mut by_node: BTreeMap<_, Vec<T>> = BTreeMap::new();
+    for item in items {
+        by_node.entry(resource(&item).node()?).or_default().push(item);
+    }
+    Ok(by_node)
+}
+
+/// The resource that an answer is about.
+fn of<'a>(asked: impl IntoIterator<Item = &'a ConfigResource>, kind: i8, name: &str) -> Option<&'a ConfigResource> {
+    asked.into_iter().find(|resource| resource.kind as i8 == kind && resource.name == name)
+}

@@ -1,0 +1,246 @@
+//! Connections to the brokers of a cluster, one each, found from `bootstrap.servers`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ackflow_protocol::wire::ErrorCode;
+use tokio::time::{Instant, sleep_until};
+
+use super::{Address, Backoff, Connection, NetConfig, random};
+use crate::config::ClientConfig;
+use crate::error::{ClientError, ErrorKind};
+
+/// The brokers of a cluster and the connections to them. It is a handle: clones share the connections.
+///
+/// Connections are made when they are asked for. A broker that cannot be reached is tried again after a pause that grows.
+/// When no broker that metadata named can be reached, the bootstrap servers are resolved and asked again.
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+struct Inner {
+    config: ClientConfig,
+    bootstrap: Vec<Arc<Node>>,
+    /// By id, what the cluster's metadata says; empty before the first.
+    nodes: Mutex<BTreeMap<i32, Arc<Node>>>,
+}
+
+/// A broker, and the one connection to it.
+struct Node {
+    address: Address,
+    link: tokio::sync::Mutex<Link>,
+    /// What `link` holds, to be looked at without waiting for an attempt under way.
+    open: Mutex<Option<Connection>>,
+}
+
+/// How the attempts to connect go.
+#[derive(Default)]
+struct Link {
+    failures: u32,
+    retry_at: Option<Instant>,
+}
+
+impl Pool {
+    /// Of the cluster that `config` names. Nothing is connected yet.
+    pub fn new(config: ClientConfig) -> Self {
+        let bootstrap = config.bootstrap_servers.addresses().iter().cloned().map(Node::new).collect();
+        Self(Arc::new(Inner { config, bootstrap, nodes: Mutex::default() }))
+    }
+
+    /// What the pool was made with.
+    pub fn config(&self) -> &ClientConfig {
+        &self.0.config
+    }
+
+    /// A connection to any broker: an open one if there is one, else to a broker that metadata named, else to a bootstrap
+    /// server. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unreachable`] after every one of them was tried.
+    pub async fn any(&self) -> Result<Connection, ClientError> {
+        let mut nodes: Vec<_> = self.nodes().values().cloned().collect();
+        if let Some(open) = nodes.iter().chain(&self.0.bootstrap).find_map(|node| node.open()) {
+            return Ok(open);
+        }
+        let count = nodes.len().max(1);
+        nodes.rotate_left(random() as usize % count);
+        let mut errors = Vec::new();
+        for node in nodes.iter().chain(&self.0.bootstrap) {
+            match node.connect(&self.0.config.net).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(self.none_reachable(errors))
+    }
+
+    fn none_reachable(&self, mut errors: Vec<ClientError>) -> ClientError {
+        match errors.pop() {
+            Some(only) if errors.is_empty() => only,
+            last => {
+                errors.extend(last);
+                let reasons: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+                ClientError::new(
+                    ErrorKind::Unreachable,
+                    "looking for a broker",
+                    format!(
+                        "none of bootstrap.servers={} can be used: {}",
+                        self.0.config.bootstrap_servers,
+                        reasons.join(" | ")
+                    ),
+                )
+            }
+        }
+    }
+
+    /// The connection to the broker with this id. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unreachable`], also where metadata does not know the id.
+    pub async fn node(&self, id: i32) -> Result<Connection, ClientError> {
+        let node = self.nodes().get(&id).cloned();
+        match node {
+            Some(node) => node.connect(&self.0.config.net).await,
+            None => Err(ClientError::new(ErrorKind::Unreachable, "connecting", format!("no broker has id {id}"))),
+        }
+    }
+
+    /// Takes over the address of one broker, as an answer that names a leader or coordinator gives it.
+    pub fn learn(&self, id: i32, address: Address) {
+        let mut nodes = self.nodes();
+        if nodes.get(&id).is_none_or(|node| node.address != address) {
+            nodes.insert(id, Node::new(address));
+        }
+    }
+
+    /// Takes over the brokers that metadata names; the connections to those that are gone close. A list without brokers
+    /// is what a broker says that is just starting: it changes nothing.
+    pub fn learn_all(&self, metadata: &MetadataResponse) {
+        let named = metadata.brokers.iter().filter_map(|b| Some((b.node_id, address(&b.host, b.port)?)));
+        let named: BTreeMap<_, _> = named.collect();
+        if named.is_empty() {
+            return;
+        }
+        self.nodes().retain(|id, _| named.contains_key(id));
+        for (id, address) in named {
+            self.learn(id, address);
+        }
+    }
+
+    /// The ids of the brokers that are known.
+    pub fn ids(&self) -> Vec<i32> {
+        self.nodes().keys().copied().collect()
+    }
+
+    /// Asks any broker for metadata, and takes over what it says about brokers. Cancel-safe.
+    ///
+    /// # Errors
+    /// Those of [`Pool::any`] and [`Connection::call`], and the broker's answer for the whole request.
+    pub async fn metadata(&self, request: &MetadataRequest) -> Result<MetadataResponse, ClientError> {
+        let connection = self.any().await?;
+        let response = connection.call(request, self.0.config.net.request_timeout).await?;
+        if response.error_code == ErrorCode::REBOOTSTRAP_REQUIRED {
+            self.rebootstrap();
+            // The next attempt asks the bootstrap servers.
+            return Err(ClientError::new(
+                ErrorKind::Unreachable,
+                "asking for metadata",
+                response.error_code.to_string(),
+            )
+            .at(connection.broker().to_owned()));
+        }
+        if let Err(code) = response.error_code.ok() {
+            return Err(ClientError::broker("asking for metadata", code, None).at(connection.broker().to_owned()));
+        }
+        self.learn_all(&response);
+        match response.brokers.is_empty() {
+            false => Ok(response),
+            true => {
+                let reason = "the broker does not know the brokers of its cluster yet";
+                Err(ClientError::new(ErrorKind::Unreachable, "asking for metadata", reason)
+                    .at(connection.broker().to_owned()))
+            }
+        }
+    }
+
+    /// Closes all connections and forgets what metadata said.
+    pub fn rebootstrap(&self) {
+        let nodes = std::mem::take(&mut *self.nodes());
+        for node in nodes.values().chain(&self.0.bootstrap) {
+            if let Some(connection) = node.lock_open().take() {
+                connection.close();
+            }
+        }
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<Node>>> {
+        // No code that holds the lock can panic halfway through a change.
+        self.0.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("config", &self.0.config).field("nodes", &self.ids()).finish()
+    }
+}
+
+/// The address in an answer; `None` where there is none.
+pub(crate) fn address(host: &str, port: i32) -> Option<Address> {
+    let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
+    (!host.is_empty()).then(|| Address { host: host.to_owned(), port })
+}
+
+impl Node {
+    fn new(address: Address) -> Arc<Self> {
+        Arc::new(Self { address, link: Default::default(), open: Mutex::default() })
+    }
+
+    fn lock_open(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> Option<Connection> {
+        self.lock_open().clone().filter(|connection| !connection.is_closed())
+    }
+
+    /// The open connection, or a new one after the pause that the last failures call for. Who comes while another one
+    /// connects gets the same.
+    async fn connect(&self, config: &NetConfig) -> Result<Connection, ClientError> {
+        if let Some(open) = self.open() {
+            return Ok(open);
+        }
+        let mut link = self.link.lock().await;
+        if let Some(open) = self.open() {
+            return Ok(open);
+        }
+        if let Some(retry_at) = link.retry_at {
+            sleep_until(retry_at).await;
+        }
+        let config = NetConfig { connect_timeout: setup_timeout(config, link.failures), ..config.clone() };
+        match Connection::connect(&self.address.host, self.address.port, &config).await {
+            Ok(connection) => {
+                *link = Link::default();
+                *self.lock_open() = Some(connection.clone());
+                Ok(connection)
+            }
+            Err(error) => {
+                link.failures = link.failures.saturating_add(1);
+                let backoff = Backoff::new(config.reconnect_backoff, config.reconnect_backoff_max);
+                link.retry_at = Some(Instant::now() + backoff.pause(link.failures, random()));
+                Err(error)
+            }
+        }
+    }
+}
+
+/// `socket.connection.setup.timeout.ms`, doubled with each failure up to its maximum.
+fn setup_timeout(config: &NetConfig, failures: u32) -> Duration {
+    let max = config.connect_timeout_max.max(config.connect_timeout);
+    config.connect_timeout.saturating_mul(1 << failures.min(31)).min(max)
+}
+
+#[cfg(test)]
+mod tests;

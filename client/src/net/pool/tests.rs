@@ -1,0 +1,198 @@
+//! Finding brokers, losing them and finding them again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ackflow_protocol::messages::metadata::MetadataResponseBroker;
+
+use super::*;
+use crate::net::Retries;
+use crate::net::testing::Peer;
+
+/// A pool that knows the brokers at these ports from `bootstrap.servers`.
+fn pool(ports: &[u16]) -> Pool {
+    let servers: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let mut config = ClientConfig::new(&servers.join(",")).unwrap();
+    config.net.reconnect_backoff = Duration::from_millis(1);
+    config.net.reconnect_backoff_max = Duration::from_millis(5);
+    config.retry_backoff = Duration::from_millis(1);
+    Pool::new(config)
+}
+
+/// What a broker says of a cluster whose brokers have these ids and ports.
+fn metadata(brokers: &[(i32, u16)]) -> MetadataResponse {
+    let broker = |(id, port): &(i32, u16)| MetadataResponseBroker {
+        node_id: *id,
+        host: "127.0.0.1".into(),
+        port: i32::from(*port),
+        rack: None,
+    };
+    MetadataResponse { brokers: brokers.iter().map(broker).collect(), ..Default::default() }
+}
+
+/// Asks for metadata until there is some.
+async fn refresh(pool: &Pool) -> Result<MetadataResponse, ClientError> {
+    let mut retries = Retries::new(pool.config());
+    loop {
+        if let Some(metadata) = retries.attempt(pool.metadata(&MetadataRequest::default())).await? {
+            return Ok(metadata);
+        }
+    }
+}
+
+/// Answers every request for metadata on every connection; counts the connections.
+fn serve(peer: Peer, answer: MetadataResponse) -> Arc<AtomicUsize> {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = connections.clone();
+    tokio::spawn(async move {
+        loop {
+            let mut wire = peer.accept().await;
+            counted.fetch_add(1, Ordering::Relaxed);
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                while let Some(request) = wire.try_request().await {
+                    wire.answer(&request, &answer).await;
+                }
+            });
+        }
+    });
+    connections
+}
+
+async fn dead_port() -> u16 {
+    Peer::bind().await.port()
+}
+
+#[tokio::test]
+async fn row_67_bootstrap_servers_are_tried_until_one_answers() {
+    let peer = Peer::bind().await;
+    let port = peer.port();
+    serve(peer, metadata(&[(7, port)]));
+    let pool = pool(&[dead_port().await, dead_port().await, port]);
+    refresh(&pool).await.unwrap();
+    assert_eq!(pool.ids(), [7]);
+    assert_eq!(pool.node(7).await.unwrap().broker(), format!("127.0.0.1:{port}"));
+}
+
+#[tokio::test]
+async fn row_67_where_no_server_answers_the_error_names_each() {
+    let ports = [dead_port().await, dead_port().await];
+    let error = pool(&ports).any().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    for port in ports {
+        assert!(error.to_string().contains(&format!("127.0.0.1:{port}: Connection refused")), "{error}");
+    }
+    assert!(error.to_string().contains("bootstrap.servers="), "{error}");
+}
+
+#[tokio::test]
+async fn row_67_metadata_without_brokers_leaves_the_old_ones() {
+    let peer = Peer::bind().await;
+    let port = peer.port();
+    let pool = pool(&[port]);
+    let broker = async {
+        let mut wire = peer.accept().await;
+        for brokers in [&[(1, port), (2, port)][..], &[], &[], &[(2, port)]] {
+            let request = wire.request().await;
+            wire.answer(&request, &metadata(brokers)).await;
+        }
+        wire
+    };
+    let client = async {
+        refresh(&pool).await.unwrap();
+        assert_eq!(pool.ids(), [1, 2]);
+        let error = pool.metadata(&MetadataRequest::default()).await.unwrap_err();
+        assert!(error.is_retriable(), "{error}");
+        assert_eq!(pool.ids(), [1, 2]);
+        refresh(&pool).await.unwrap();
+        assert_eq!(pool.ids(), [2]);
+    };
+    tokio::join!(broker, client);
+}
+
+#[tokio::test]
+async fn row_67_rebootstrap_required_drops_the_connections_and_asks_the_bootstrap_servers() {
+    let (seed, node) = (Peer::bind().await, Peer::bind().await);
+    let (seed_port, node_port) = (seed.port(), node.port());
+    let pool = pool(&[seed_port]);
+    let refuse = MetadataResponse { error_code: ErrorCode::REBOOTSTRAP_REQUIRED, ..metadata(&[]) };
+    serve(node, refuse);
+    let seeds = serve(seed, metadata(&[(1, seed_port)]));
+    pool.learn(3, Address { host: "127.0.0.1".into(), port: node_port });
+    let old = pool.node(3).await.unwrap();
+    refresh(&pool).await.unwrap();
+    assert!(old.is_closed());
+    assert_eq!(pool.ids(), [1]);
+    assert_eq!(seeds.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn row_67_where_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again() {
+    let seed = Peer::bind().await;
+    let seed_port = seed.port();
+    serve(seed, metadata(&[(9, seed_port)]));
+    let pool = pool(&[seed_port]);
+    pool.learn_all(&metadata(&[(1, dead_port().await), (2, dead_port().await)]));
+    refresh(&pool).await.unwrap();
+    assert_eq!(pool.ids(), [9]);
+}
+
+#[tokio::test]
+async fn row_75_a_connection_closed_while_idle_is_replaced_without_an_error() {
+    let peer = Peer::bind().await;
+    let port = peer.port();
+    let pool = pool(&[port]);
+    let first = async { drop(peer.accept().await) };
+    let (connection, ()) = tokio::join!(pool.any(), first);
+    connection.unwrap().closed().await;
+    serve(peer, metadata(&[(1, port)]));
+    pool.metadata(&MetadataRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn row_75_a_question_that_was_cut_off_is_asked_again() {
+    let peer = Peer::bind().await;
+    let port = peer.port();
+    let pool = pool(&[port]);
+    let broker = async {
+        peer.accept().await.request().await;
+        serve(peer, metadata(&[(1, port)]));
+    };
+    let (refreshed, ()) = tokio::join!(refresh(&pool), broker);
+    refreshed.unwrap();
+}
+
+#[tokio::test]
+async fn one_connection_a_broker_serves_all_who_ask_at_once() {
+    let peer = Peer::bind().await;
+    let port = peer.port();
+    let connections = serve(peer, metadata(&[(1, port)]));
+    let pool = pool(&[port]);
+    pool.learn(1, Address { host: "127.0.0.1".into(), port });
+    let asking: Vec<_> = (0..50)
+        .map(|_| {
+            let pool = pool.clone();
+            tokio::spawn(async move { pool.node(1).await.unwrap().call(&MetadataRequest::default(), SOON).await })
+        })
+        .collect();
+    for asking in asking {
+        asking.await.unwrap().unwrap();
+    }
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_broker_that_refuses_is_left_alone_for_a_pause_that_grows() {
+    let mut config = ClientConfig::new(&format!("127.0.0.1:{}", dead_port().await)).unwrap();
+    config.net.reconnect_backoff = Duration::from_millis(20);
+    config.net.reconnect_backoff_max = Duration::from_millis(80);
+    let pool = Pool::new(config);
+    let begin = Instant::now();
+    for _ in 0..5 {
+        pool.any().await.unwrap_err();
+    }
+    // 20 + 40 + 80 + 80 ms, each a fifth shorter at most.
+    assert!(begin.elapsed() >= Duration::from_millis(176), "{:?}", begin.elapsed());
+}
+
+const SOON: Duration = Duration::from_secs(10);

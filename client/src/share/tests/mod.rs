@@ -1,0 +1,116 @@
+//! Tests of the parts of a share consumer, without a broker.
+
+mod consumer;
+mod owned;
+mod parts;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches, RecordBatch, assign_offsets};
+use ackflow_protocol::wire::{ErrorCode, Uuid};
+use bytes::Bytes;
+use tokio::sync::{mpsc, watch};
+
+use super::acks::AckError;
+use super::config::ShareConsumerConfig;
+use super::driver::Status;
+use super::handle::Handle;
+use super::link::{Acknowledgement, Command, Link, Notice};
+use super::part::Part;
+
+const LOCK: Duration = Duration::from_secs(30);
+
+/// The bytes of a batch of `count` records from `first` on, whose values are their offsets.
+fn batch(first: i64, count: i64) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(BatchOptions { max_size: usize::MAX, ..BatchOptions::default() });
+    for offset in first..first + count {
+        builder.try_append(1_000 + offset, None, Some(&offset.to_be_bytes()), []).unwrap().unwrap();
+    }
+    let mut bytes = builder.build().unwrap().to_vec();
+    assign_offsets(&mut bytes, first, 0).unwrap();
+    bytes
+}
+
+fn batches(bytes: Vec<u8>) -> Vec<RecordBatch> {
+    Batches::new(Bytes::from(bytes)).map(Result::unwrap).collect()
+}
+
+fn acquisition(ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -> Part {
+    let ranges: Vec<_> = ranges.iter().map(|&(first, last)| AcquiredRange { first, last, delivery_count: 1 }).collect();
+    let acquisition = Acquisition {
+        topic: Arc::from("orders"),
+        topic_partition: TopicIdPartition { topic_id: Uuid([1; 16]), partition: 3 },
+        session: SessionId { node: 1, incarnation: 1 },
+        lock_timeout: LOCK,
+        lock_deadline: now + LOCK,
+        records: super::ranges::count(&ranges),
+        ranges,
+        batches,
+    };
+    Part::new(acquisition, now)
+}
+
+/// The driver's end of a consumer, played by the test.
+struct FakeDriver {
+    commands: mpsc::UnboundedReceiver<Command>,
+    notices: mpsc::UnboundedSender<Notice>,
+    renewals: Vec<Acknowledgement>,
+}
+
+/// What the driver was told, in short.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Taken(u32),
+    Acknowledged(Vec<(i64, i64, i8)>),
+    Commit,
+}
+
+impl FakeDriver {
+    fn new() -> (Handle, Self) {
+        let (link, commands) = Link::new();
+        let (notices, receiver) = mpsc::unbounded_channel();
+        let config = ShareConsumerConfig::builder("localhost:9092", "g").max_poll_records(10).build().unwrap();
+        let (_, status) = watch::channel(Status::default());
+        let handle = Handle::new(&config, "m".to_owned(), link, receiver, status, None);
+        (handle, Self { commands, notices, renewals: Vec::new() })
+    }
+
+    /// Acquires `count` records from `first` on.
+    fn acquire(&self, first: i64, count: i64) {
+        let part = acquisition(&[(first, first + count - 1)], batches(batch(first, count)), Instant::now());
+        self.notices.send(Notice::Acquired(part)).unwrap();
+    }
+
+    fn told(&mut self) -> Vec<Told> {
+        let mut told = Vec::new();
+        while let Ok(command) = self.commands.try_recv() {
+            told.push(match command {
+                Command::Taken(records) => Told::Taken(records),
+                Command::Commit(_) => Told::Commit,
+                Command::Acknowledge(acknowledgement) => {
+                    let short = |range: &AckRange| (range.first, range.last, range.ack as i8);
+                    let ranges = acknowledgement.ranges.iter().map(short).collect();
+                    if acknowledgement.answer.is_some() {
+                        self.renewals.push(acknowledgement);
+                    }
+                    Told::Acknowledged(ranges)
+                }
+                Command::Subscribe(_) | Command::Polled | Command::Report => continue,
+                other => panic!("unexpected {other:?}"),
+            });
+        }
+        told
+    }
+
+    /// Answers every acknowledgement that somebody waits for.
+    fn answer(&mut self, result: Result<(), ErrorCode>) {
+        for Acknowledgement { source, lock, answer, .. } in self.renewals.drain(..) {
+            let deadline = Instant::now() + 2 * LOCK;
+            lock.answered(Instant::now(), result.is_ok().then_some(deadline));
+            let failed = |code| AckError::Failed { partition: source.partition(), code };
+            answer.unwrap().send(result.map_err(failed)).unwrap();
+        }
+    }
+}
