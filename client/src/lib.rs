@@ -6,9 +6,11 @@ pub mod admin;
 pub mod config;
 mod error;
 pub mod net;
+pub mod producer;
 pub mod share;
 
 pub use admin::Admin;
 pub use config::ClientConfig;
 pub use error::{ClientError, ErrorKind, Fault};
 pub use net::{Connection, NetConfig};
+pub use producer::{Producer, ProducerConfig, ProducerRecord};

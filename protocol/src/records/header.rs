@@ -18,6 +18,7 @@ pub(super) const LEADER_EPOCH_AT: usize = 12;
 pub(super) const MAGIC_AT: usize = 16;
 pub(super) const CRC_AT: usize = 17;
 pub(super) const MAX_TIMESTAMP_AT: usize = 35;
+pub(super) const PRODUCER_ID_AT: usize = 43;
 
 pub(super) const CODEC_MASK: i16 = 0x07;
 pub(super) const LOG_APPEND_TIME: i16 = 0x08;

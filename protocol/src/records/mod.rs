@@ -50,4 +50,4 @@ pub use header::{BATCH_OVERHEAD, TimestampType};
 pub use headers::{Header, Headers};
 pub use owned::OwnedRecord;
 pub use record::{Record, RecordCursor, Records};
-pub use rewrite::{assign_append_time, assign_offsets};
+pub use rewrite::{assign_append_time, assign_offsets, assign_sequence};

@@ -52,10 +52,27 @@ fn a_broker_sets_the_append_time_and_the_checksum_holds() {
 }
 
 #[test]
+fn a_batch_that_was_numbered_later_is_the_one_that_was_built_with_the_numbers() {
+    for compression in Compression::ALL {
+        let build = |options| {
+            let mut builder = BatchBuilder::new(BatchOptions { compression, ..options });
+            builder.try_append(5, Some(b"k"), Some(b"v"), []).unwrap();
+            builder.build().unwrap().to_vec()
+        };
+        let mut later = build(BatchOptions::default());
+        assign_sequence(&mut later, 1 << 40, 7, 70_000).unwrap();
+        let numbers =
+            BatchOptions { producer_id: 1 << 40, producer_epoch: 7, base_sequence: 70_000, ..BatchOptions::default() };
+        assert_eq!(later, build(numbers));
+    }
+}
+
+#[test]
 fn what_is_shorter_than_a_header_cannot_be_rewritten() {
     let mut short = fixture("plain")[..60].to_vec();
     assert!(matches!(assign_offsets(&mut short, 0, 0), Err(BatchError::Length { .. })));
     assert!(matches!(assign_append_time(&mut short, 0), Err(BatchError::Length { .. })));
+    assert!(matches!(assign_sequence(&mut short, 0, 0, 0), Err(BatchError::Length { .. })));
 }
 
 #[test]

@@ -1,0 +1,228 @@
+//! What a producer is configured with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ackflow_protocol::records::Compression;
+
+use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties};
+use crate::error::ClientError;
+
+/// The settings of a producer, with Kafka's defaults. Each field names the property that sets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProducerConfig {
+    /// What all clients have.
+    pub client: ClientConfig,
+    /// `acks`: who has to have the records before the broker confirms them.
+    pub acks: Acks,
+    /// `enable.idempotence`: whether the broker recognises records that come twice and keeps those of a partition in
+    /// order. Needs `acks=all`.
+    pub idempotence: bool,
+    /// `batch.size`: bytes of records, uncompressed, above which a batch is full.
+    pub batch_size: usize,
+    /// `linger.ms`: how long a batch that is not full waits for more records.
+    pub linger: Duration,
+    /// `compression.type`.
+    pub compression: Compression,
+    /// `buffer.memory`: bytes of records that may wait to be confirmed; above that, sending waits.
+    pub buffer_memory: usize,
+    /// `max.block.ms`: how long sending waits for room and for metadata.
+    pub max_block: Duration,
+    /// `max.request.size`: the largest request, and the largest record.
+    pub max_request_size: usize,
+    /// `max.in.flight.requests.per.connection`: how many requests to one broker may be without an answer.
+    pub max_in_flight: usize,
+    /// `retries`: how often a batch is sent again. `delivery.timeout` ends it before.
+    pub retries: u32,
+    /// `delivery.timeout.ms`: how long after its first record a batch is failed if it is not confirmed.
+    pub delivery_timeout: Duration,
+    /// `partitioner.ignore.keys`: spread records that have a key as if they had none.
+    pub ignore_keys: bool,
+}
+
+/// Who has to have the records before the broker confirms them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acks {
+    /// Every replica that is in sync.
+    All,
+    /// The leader alone: records are lost with it.
+    Leader,
+}
+
+/// Keys of Kafka's producer that mean nothing to this one.
+const IGNORED_KEYS: &[&str] = &[
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.zstd.level",
+    "interceptor.classes",
+    "key.serializer",
+    "metadata.max.idle.ms",
+    "partitioner.adaptive.partitioning.enable",
+    "partitioner.availability.timeout.ms",
+    "value.serializer",
+];
+
+/// As many as a broker remembers a producer's batches.
+const MAX_IN_FLIGHT: usize = 5;
+
+impl ProducerConfig {
+    /// Kafka's defaults, with these bootstrap servers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) where `bootstrap_servers` holds no addresses.
+    pub fn new(bootstrap_servers: &str) -> Result<Self, ClientError> {
+        Ok(Self::with(ClientConfig::new(bootstrap_servers)?))
+    }
+
+    /// Kafka's defaults, with these settings of the client.
+    pub fn with(client: ClientConfig) -> Self {
+        Self {
+            client,
+            acks: Acks::All,
+            idempotence: true,
+            batch_size: 16 << 10,
+            linger: Duration::from_millis(5),
+            compression: Compression::None,
+            buffer_memory: 32 << 20,
+            max_block: Duration::from_secs(60),
+            max_request_size: 1 << 20,
+            max_in_flight: MAX_IN_FLIGHT,
+            retries: i32::MAX as u32,
+            delivery_timeout: Duration::from_secs(120),
+            ignore_keys: false,
+        }
+    }
+
+    /// Reads Kafka's producer properties.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config), which names the key, the value and the remedy.
+    pub fn from_properties(values: &BTreeMap<String, String>) -> Result<Self, ClientError> {
+        let mut p = Properties::new(values);
+        let mut config = Self::with(ClientConfig::read(&mut p)?);
+        let is_set = |key: &str| values.contains_key(key);
+        let whole_int = i32::MAX as usize;
+
+        config.acks = match p.get("acks") {
+            None | Some("all" | "-1") => Acks::All,
+            Some("1") => Acks::Leader,
+            Some("0") => {
+                let reason = "a producer that waits for no answer cannot hold back and loses records without notice";
+                return Err(ClientError::config("acks", "0", reason, "use all or 1"));
+            }
+            Some(other) => {
+                return Err(ClientError::config("acks", other, "not a value of this setting", "use all or 1"));
+            }
+        };
+        p.number("batch.size", 0..=whole_int, &mut config.batch_size)?;
+        p.millis("linger.ms", 0..=i32::MAX as u64, &mut config.linger)?;
+        if let Some(name) = p.get("compression.type") {
+            config.compression = name.parse().map_err(|_| {
+                let remedy = "use none, gzip, snappy, lz4 or zstd";
+                ClientError::config("compression.type", name, "not a value of this setting", remedy)
+            })?;
+        }
+        p.number("buffer.memory", 1..=1 << 40, &mut config.buffer_memory)?;
+        p.millis("max.block.ms", 0..=i32::MAX as u64, &mut config.max_block)?;
+        p.number("max.request.size", 1..=whole_int, &mut config.max_request_size)?;
+        p.number("max.in.flight.requests.per.connection", 1..=1000, &mut config.max_in_flight)?;
+        p.number("retries", 0..=i32::MAX as u32, &mut config.retries)?;
+        // As in Kafka: off by itself where another setting rules it out, an error where both are asked for.
+        config.idempotence = config.acks == Acks::All && config.max_in_flight <= MAX_IN_FLIGHT && config.retries > 0;
+        p.boolean("enable.idempotence", &mut config.idempotence)?;
+        p.millis("delivery.timeout.ms", 1..=i32::MAX as u64, &mut config.delivery_timeout)?;
+        p.boolean("partitioner.ignore.keys", &mut config.ignore_keys)?;
+        if let Some(id) = p.get("transactional.id") {
+            let reason = "this version of the producer has no transactions";
+            return Err(ClientError::config("transactional.id", id, reason, "remove it"));
+        }
+        if let Some(class) = p.get("partitioner.class") {
+            let reason = "partitioners of Java classes cannot be run here";
+            return Err(ClientError::config("partitioner.class", class, reason, "give each record its partition"));
+        }
+        if !is_set("delivery.timeout.ms") {
+            let least = config.linger + config.client.net.request_timeout;
+            config.delivery_timeout = config.delivery_timeout.max(least);
+        }
+        p.finish(&[IGNORED_CLIENT_KEYS, IGNORED_KEYS].concat())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what no field can say alone.
+    pub(super) fn check(&self) -> Result<(), ClientError> {
+        let refuse = |key: &str, value: String, reason: &str, remedy: &'static str| {
+            Err(ClientError::config(key, &value, reason, remedy))
+        };
+        if self.idempotence && self.acks != Acks::All {
+            let remedy = "use acks=all, or enable.idempotence=false";
+            return refuse("acks", "1".into(), "an idempotent producer needs acks=all", remedy);
+        }
+        if self.idempotence && self.max_in_flight > MAX_IN_FLIGHT {
+            let (key, value) = ("max.in.flight.requests.per.connection", self.max_in_flight.to_string());
+            let remedy = "use at most 5, or enable.idempotence=false";
+            return refuse(key, value, "a broker keeps the order of 5 batches at most", remedy);
+        }
+        if self.idempotence && self.retries == 0 {
+            let remedy = "remove it, or use enable.idempotence=false";
+            return refuse("retries", "0".into(), "an idempotent producer has to try again", remedy);
+        }
+        if self.delivery_timeout < self.linger.saturating_add(self.client.net.request_timeout) {
+            return refuse(
+                "delivery.timeout.ms",
+                self.delivery_timeout.as_millis().to_string(),
+                "less than linger.ms and request.timeout.ms together",
+                "raise it, or lower request.timeout.ms",
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<ProducerConfig, ClientError> {
+        let servers = [("bootstrap.servers", "a:1")];
+        let pairs = servers.iter().chain(pairs);
+        ProducerConfig::from_properties(&pairs.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn kafkas_keys_are_read() {
+        let config = read(&[
+            ("acks", "1"),
+            ("linger.ms", "20"),
+            ("batch.size", "65536"),
+            ("compression.type", "zstd"),
+            ("key.serializer", "org.apache.kafka.common.serialization.StringSerializer"),
+        ])
+        .unwrap();
+        assert_eq!((config.acks, config.idempotence), (Acks::Leader, false));
+        assert_eq!((config.linger, config.batch_size), (Duration::from_millis(20), 65536));
+        assert_eq!(config.compression, Compression::Zstd);
+        assert!(read(&[]).unwrap().idempotence);
+        // The default gives way where nobody asked for it.
+        let slow = read(&[("request.timeout.ms", "300000")]).unwrap();
+        assert_eq!(slow.delivery_timeout, Duration::from_millis(300_005));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        for (pairs, expected) in [
+            (&[("acks", "0")][..], "acks=0"),
+            (&[("acks", "1"), ("enable.idempotence", "true")], "acks=1"),
+            (&[("max.in.flight.requests.per.connection", "6"), ("enable.idempotence", "true")], "per.connection=6"),
+            (&[("retries", "0"), ("enable.idempotence", "true")], "retries=0"),
+            (&[("compression.type", "brotli")], "compression.type=brotli"),
+            (&[("delivery.timeout.ms", "1000")], "delivery.timeout.ms=1000"),
+            (&[("transactional.id", "t")], "transactional.id=t"),
+            (&[("linger.msec", "1")], "did you mean linger.ms?"),
+        ] {
+            let error = read(pairs).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A producer: records in, batches out, each confirmed by the leader of its partition.
+//!
+//! [`Producer::send`] writes a record straight into the batch of its partition and returns at once; one task sends full
+//! batches, and those that have waited for `linger.ms`, to the leaders. The producer is idempotent by default: a batch
+//! whose answer was lost is sent again with the same bytes and sequence number, so it is written once and in order.
+
+mod batch;
+mod config;
+mod delivery;
+mod metadata;
+mod partitioner;
+mod queue;
+mod record;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod topics;
+mod verdict;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+pub use config::{Acks, ProducerConfig};
+pub use delivery::DeliveryFuture;
+pub use record::{DeliveryReport, ProducerRecord};
+
+use delivery::BatchFuture;
+use partitioner::partition_of_key;
+use queue::{Append, Limits};
+use topics::{Partition, Topic, Topics};
+
+use crate::error::{ClientError, ErrorKind};
+use crate::net::Pool;
+
+/// A producer. It is a handle: clones share batches and connections. Close it with [`Producer::close`]; records that are
+/// not confirmed when the last handle is dropped are given up.
+#[derive(Debug, Clone)]
+pub struct Producer(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle(Arc<Shared>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// What the handles and the tasks of a producer share.
+#[derive(Debug)]
+struct Shared {
+    config: ProducerConfig,
+    pool: Pool,
+    topics: Topics,
+    /// What is left of `buffer.memory`.
+    room: Arc<Semaphore>,
+    /// How many callers wait for room: then no batch waits for more records.
+    waiting_for_room: AtomicUsize,
+    /// Partitions that the sender does not know to have records.
+    activated: Mutex<Vec<Arc<Partition>>>,
+    /// Wakes the sender.
+    wake: Notify,
+    closed: CancellationToken,
+}
+
+impl Producer {
+    /// A producer to the cluster that `config` names. Nothing is connected before the first record. Must be called within a
+    /// tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] where settings contradict each other.
+    pub fn new(config: ProducerConfig) -> Result<Self, ClientError> {
+        config.check()?;
+        let limits = Limits {
+            batch_size: config.batch_size,
+            linger: config.linger,
+            compression: config.compression,
+            delivery_timeout: config.delivery_timeout,
+            retries: config.retries,
+            max_in_flight: config.max_in_flight,
+            idempotent: config.idempotence,
+            backoff: config.client.retry_backoff(),
+        };
+        let shared = Arc::new(Shared {
+            pool: Pool::new(config.client.clone()),
+            topics: Topics::new(Arc::new(limits)),
+            room: Arc::new(Semaphore::new(config.buffer_memory)),
+            waiting_for_room: AtomicUsize::new(0),
+            activated: Mutex::default(),
+            wake: Notify::new(),
+            closed: CancellationToken::new(),
+            config,
+        });
+        tokio::spawn(sender::run(shared.clone()));
+        tokio::spawn(metadata::run(shared.clone()));
+        Ok(Self(Arc::new(Handle(shared))))
+    }
+
+    /// Puts a record into a batch. It waits only where the topic is not known yet or `buffer.memory` is used up, and for
+    /// `max.block.ms` at most. The future that it gives waits for the broker.
+    ///
+    /// Cancel-safe: dropped before it is done, it has put the record nowhere. Records for one partition that are sent one
+    /// after the other are written in that order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] where the record is too large or its partition does not exist, [`ErrorKind::TimedOut`] where
+    /// it had to wait too long, [`ErrorKind::Closed`], and what the cluster says of the topic.
+    pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryFuture, ClientError> {
+        let shared = &*self.0.0;
+        let topic = match shared.topics.get(&record.topic) {
+            Some(topic) => topic,
+            None => shared.wait_for_topic(&record.topic).await?,
+        };
+        let size = shared.check_size(&record)?;
+        let timestamp = record.timestamp.unwrap_or_else(now_ms);
+        let (mut at, mut may_move_on) = shared.choose(&topic, &record)?;
+        let mut room = None;
+        loop {
+            let partition = &topic.partitions[at];
+            let appended = partition.lock().append(&record, timestamp, Instant::now, &mut room, may_move_on);
+            match appended.map_err(|error| invalid(&record, error.to_string()))? {
+                Append::Queued { delivery, activated, sealed } => {
+                    if activated {
+                        shared.activate(partition);
+                    }
+                    if activated || sealed {
+                        shared.wake.notify_one();
+                    }
+                    return Ok(delivery);
+                }
+                Append::MoveOn => {
+                    may_move_on = false;
+                    at = topic.choose_another();
+                }
+                Append::NeedsRoom => room = Some(shared.wait_for_room(&record, size).await?),
+                Append::Closed => return Err(closed()),
+            }
+        }
+    }
+
+    /// Sends what waits, without regard to `linger.ms`, and waits until every record that was sent before is confirmed or
+    /// failed. Cancel-safe: dropping it only ends the waiting.
+    ///
+    /// # Errors
+    /// The error of the first batch that failed meanwhile.
+    pub async fn flush(&self) -> Result<(), ClientError> {
+        let shared = &*self.0.0;
+        let mut waiting = Vec::new();
+        let now = Instant::now();
+        for partition in shared.topics.partitions() {
+            let mut queue = partition.lock();
+            queue.seal(now);
+            waiting.extend(queue.incomplete().cloned().map(BatchFuture::new));
+        }
+        shared.wake.notify_one();
+        let mut first_error = Ok(());
+        for batch in waiting {
+            let outcome = batch.await;
+            first_error = first_error.and(outcome.map(|_| ()));
+        }
+        first_error
+    }
+
+    /// Flushes, then closes the producer and all its handles. Cancel-safe in that dropping it closes nothing before
+    /// everything was flushed.
+    ///
+    /// # Errors
+    /// As [`Producer::flush`].
+    pub async fn close(self) -> Result<(), ClientError> {
+        let flushed = self.flush().await;
+        self.0.0.close();
+        flushed
+    }
+}
+
+impl Shared {
+    fn close(&self) {
+        self.room.close();
+        self.closed.cancel();
+    }
+
+    fn activate(&self, partition: &Arc<Partition>) {
+        self.activated.lock().unwrap_or_else(PoisonError::into_inner).push(partition.clone());
+    }
+
+    fn take_activated(&self, active: &mut Vec<Arc<Partition>>) {
+        active.append(&mut self.activated.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn is_in_a_hurry(&self) -> bool {
+        self.waiting_for_room.load(Ordering::Relaxed) > 0
+    }
+
+    /// The partition that a record goes to, and whether the record may go to another one just as well.
+    fn choose(&self, topic: &Topic, record: &ProducerRecord) -> Result<(usize, bool), ClientError> {
+        let count = topic.partitions.len();
+        if let Some(partition) = record.partition {
+            return match usize::try_from(partition) {
+                Ok(at) if at < count => Ok((at, false)),
+                _ => Err(invalid(record, format!("there is no partition {partition}, the topic has {count}"))),
+            };
+        }
+        match &record.key {
+            Some(key) if !self.config.ignore_keys => Ok((partition_of_key(key, count), false)),
+            _ => Ok((topic.chosen(), true)),
+        }
+    }
+
+    /// The size that a batch of this record alone has at most.
+    fn check_size(&self, record: &ProducerRecord) -> Result<usize, ClientError> {
+        let size = record.batch_size_at_most();
+        for (key, limit) in
+            [("max.request.size", self.config.max_request_size), ("buffer.memory", self.config.buffer_memory)]
+        {
+            if size > limit {
+                let reason = format!("a record of {size} bytes exceeds {key}={limit}");
+                return Err(invalid(record, reason).remedy(format!("raise {key}, or send smaller records")));
+            }
+        }
+        Ok(size)
+    }
+
+    async fn wait_for_topic(&self, name: &Arc<str>) -> Result<Arc<Topic>, ClientError> {
+        if let Ok(found) = timeout(self.config.max_block, self.topics.wait_for(name)).await {
+            return found;
+        }
+        let said = self.topics.give_up(name).map_or_else(String::new, |error| format!(": {error}"));
+        let reason = format!("it is not known after max.block.ms={}{said}", self.config.max_block.as_millis());
+        Err(ClientError::new(ErrorKind::TimedOut, format!("producing to topic {name}"), reason)
+            .remedy("check the name, create the topic, and check that the brokers can be reached"))
+    }
+
+    async fn wait_for_room(&self, record: &ProducerRecord, size: usize) -> Result<OwnedSemaphorePermit, ClientError> {
+        let wanted = size.max(self.config.batch_size.min(self.config.buffer_memory));
+        let wanted = u32::try_from(wanted).map_err(|_| invalid(record, format!("a batch of {wanted} bytes")))?;
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(wanted) {
+            return Ok(room);
+        }
+        let waiting = Counted::new(&self.waiting_for_room);
+        self.wake.notify_one();
+        let room = timeout(self.config.max_block, self.room.clone().acquire_many_owned(wanted)).await;
+        drop(waiting);
+        match room {
+            Ok(Ok(room)) => Ok(room),
+            Ok(Err(_)) => Err(closed()),
+            Err(_) => {
+                let (limit, waited) = (self.config.buffer_memory, self.config.max_block.as_millis());
+                let reason = format!("buffer.memory={limit} was used up for max.block.ms={waited}");
+                Err(ClientError::new(ErrorKind::TimedOut, format!("producing to topic {}", record.topic), reason)
+                    .remedy("check that the brokers keep up, or raise buffer.memory"))
+            }
+        }
+    }
+}
+
+/// One more, for as long as it lives.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn now_ms() -> i64 {
+    // Before 1970 there is no time that Kafka could store.
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+fn invalid(record: &ProducerRecord, reason: String) -> ClientError {
+    ClientError::new(ErrorKind::Invalid, format!("producing to topic {}", record.topic), reason)
+}
+
+fn closed() -> ClientError {
+    ClientError::new(ErrorKind::Closed, "producing", "the producer is closed")
+}

@@ -1,0 +1,241 @@
+//! The topics that are produced to, their partitions, and who leads those.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use ackflow_protocol::messages::metadata::MetadataResponseTopic;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use super::queue::{Leader, Limits, Queue};
+use crate::error::ClientError;
+use crate::net::random;
+
+/// A partition and what is on its way there.
+#[derive(Debug)]
+pub(super) struct Partition {
+    pub(super) topic: Arc<str>,
+    pub(super) index: i32,
+    queue: Mutex<Queue>,
+}
+
+impl Partition {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
+        // A panic with the lock held is a bug that a test would show; what is left is as good as any state.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A topic whose partitions are known.
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) partitions: Vec<Arc<Partition>>,
+    /// Where records without a key go just now.
+    chosen: AtomicUsize,
+}
+
+impl Topic {
+    /// The partition that records without a key go to just now.
+    pub(super) fn chosen(&self) -> usize {
+        self.chosen.load(Ordering::Relaxed)
+    }
+
+    /// Chooses another one, at random among those that have a leader.
+    pub(super) fn choose_another(&self) -> usize {
+        let count = self.partitions.len();
+        let first = random() as usize % count;
+        let mut candidates = (0..count).map(|i| (first + i) % count).filter(|at| count == 1 || *at != self.chosen());
+        let chosen = candidates.find(|at| self.partitions[*at].lock().leader().node >= 0).unwrap_or(first);
+        self.chosen.store(chosen, Ordering::Relaxed);
+        chosen
+    }
+}
+
+/// All topics that anyone has asked for.
+#[derive(Debug)]
+pub(super) struct Topics {
+    limits: Arc<Limits>,
+    known: RwLock<Known>,
+    /// Counts the answers, good or bad, to requests for metadata.
+    answers: watch::Sender<u64>,
+    /// Asks for metadata.
+    pub(super) wanted: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    topics: HashMap<Arc<str>, Entry>,
+    closed: Option<ClientError>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Found(Arc<Topic>),
+    /// Not yet, or not any more; and what the cluster says of it.
+    Missing(Option<ClientError>),
+}
+
+impl Topics {
+    pub(super) fn new(limits: Arc<Limits>) -> Self {
+        let (answers, _) = watch::channel(0);
+        Self { limits, known: RwLock::default(), answers, wanted: Notify::new() }
+    }
+
+    /// The topic, if its partitions are known.
+    pub(super) fn get(&self, name: &str) -> Option<Arc<Topic>> {
+        match self.read().topics.get(name)? {
+            Entry::Found(topic) => Some(topic.clone()),
+            Entry::Missing(_) => None,
+        }
+    }
+
+    /// Waits until the topic is known or refused. Cancel-safe.
+    ///
+    /// # Errors
+    /// What the cluster says where it will not pass, and where the producer is closed.
+    pub(super) async fn wait_for(&self, name: &Arc<str>) -> Result<Arc<Topic>, ClientError> {
+        let mut answers = self.answers.subscribe();
+        if let Some(Entry::Missing(error)) = self.write().topics.get_mut(name) {
+            // It is from an earlier question.
+            *error = None;
+        }
+        loop {
+            {
+                let mut known = self.write();
+                if let Some(closed) = &known.closed {
+                    return Err(closed.clone());
+                }
+                match known.topics.entry(name.clone()).or_insert(Entry::Missing(None)) {
+                    Entry::Found(topic) => return Ok(topic.clone()),
+                    Entry::Missing(Some(error)) if !error.is_retriable() => return Err(error.clone()),
+                    Entry::Missing(_) => {}
+                }
+            }
+            self.wanted.notify_one();
+            // The sender lives as long as `self`.
+            let _ = answers.changed().await;
+        }
+    }
+
+    /// Stops asking for a topic that was not found, and gives what the cluster said of it.
+    pub(super) fn give_up(&self, name: &str) -> Option<ClientError> {
+        let mut known = self.write();
+        match known.topics.get(name) {
+            Some(Entry::Missing(_)) => match known.topics.remove(name) {
+                Some(Entry::Missing(error)) => error,
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The names of all topics that metadata is wanted for.
+    pub(super) fn names(&self) -> Vec<Arc<str>> {
+        self.read().topics.keys().cloned().collect()
+    }
+
+    /// The partitions of all topics.
+    pub(super) fn partitions(&self) -> Vec<Arc<Partition>> {
+        let known = self.read();
+        let found = known.topics.values().filter_map(|entry| match entry {
+            Entry::Found(topic) => Some(&topic.partitions),
+            Entry::Missing(_) => None,
+        });
+        found.flatten().cloned().collect()
+    }
+
+    /// Takes over what the cluster says of topics.
+    pub(super) fn update(&self, topics: Vec<MetadataResponseTopic>) {
+        {
+            let mut known = self.write();
+            if known.closed.is_some() {
+                return;
+            }
+            for topic in topics {
+                let Some((name, entry)) = topic.name.as_deref().and_then(|name| known.topics.get_key_value(name))
+                else {
+                    continue;
+                };
+                let name = name.clone();
+                let old = match entry {
+                    Entry::Found(old) => Some(old.clone()),
+                    Entry::Missing(_) => None,
+                };
+                let entry = self.entry(&name, topic, old);
+                known.topics.insert(name, entry);
+            }
+        }
+        self.answers.send_modify(|count| *count += 1);
+    }
+
+    fn entry(&self, name: &Arc<str>, topic: MetadataResponseTopic, old: Option<Arc<Topic>>) -> Entry {
+        if let Err(code) = topic.error_code.ok() {
+            let error = ClientError::broker(format!("producing to topic {name}"), code, None);
+            return match old {
+                None => Entry::Missing(Some(error)),
+                Some(old) => {
+                    for partition in &old.partitions {
+                        let mut queue = partition.lock();
+                        let leader = queue.leader();
+                        queue.lead(Leader { node: -1, ..leader });
+                        queue.block(error.clone());
+                    }
+                    Entry::Found(old)
+                }
+            };
+        }
+        let mut partitions = old.as_ref().map_or_else(Vec::new, |old| old.partitions.clone());
+        let mut found = topic.partitions;
+        found.sort_unstable_by_key(|partition| partition.partition_index);
+        for partition in found {
+            let leader = Leader { node: partition.leader_id, epoch: partition.leader_epoch, topic_id: topic.topic_id };
+            match usize::try_from(partition.partition_index) {
+                Ok(index) if index < partitions.len() => partitions[index].lock().lead(leader),
+                // Partitions are numbered without gaps.
+                Ok(index) if index == partitions.len() => partitions.push(Arc::new(Partition {
+                    topic: name.clone(),
+                    index: partition.partition_index,
+                    queue: Mutex::new(Queue::new(name.clone(), partition.partition_index, self.limits.clone(), leader)),
+                })),
+                _ => tracing::warn!(topic = &**name, index = partition.partition_index, "partition out of order"),
+            }
+        }
+        match old {
+            Some(old) if old.partitions.len() == partitions.len() => Entry::Found(old),
+            None if partitions.is_empty() => Entry::Missing(None),
+            _ => {
+                let topic = Topic { partitions, chosen: AtomicUsize::new(0) };
+                topic.choose_another();
+                Entry::Found(Arc::new(topic))
+            }
+        }
+    }
+
+    /// Tells those who wait that metadata could not be had.
+    pub(super) fn update_failed(&self, error: &ClientError) {
+        for entry in self.write().topics.values_mut() {
+            if let Entry::Missing(missing) = entry {
+                *missing = Some(error.clone());
+            }
+        }
+        self.answers.send_modify(|count| *count += 1);
+    }
+
+    /// Takes no more records, and fails those that wait.
+    pub(super) fn close(&self, error: &ClientError) {
+        self.write().closed = Some(error.clone());
+        for partition in self.partitions() {
+            partition.lock().close(Instant::now(), error);
+        }
+        self.answers.send_modify(|count| *count += 1);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
