@@ -1,11 +1,14 @@
 //! Development tasks of the workspace: `cargo xtask help` lists them. A library, so that a test can start a Kafka of
 //! its own ([`kafka::Cluster`]).
 
+pub mod ci;
 pub mod interrupt;
 pub mod kafka;
 pub mod layers;
 pub mod no_c;
 pub mod process;
+pub mod prove;
 pub mod random;
+pub mod readme;
 pub mod vectors;
 pub mod workspace;

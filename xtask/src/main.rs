@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{interrupt, kafka, layers, no_c, vectors};
+use xtask::{ci, interrupt, kafka, layers, no_c, prove, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -15,9 +15,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    Ci(ci::Arguments),
     Kafka(kafka::command::Arguments),
     Layers(layers::Arguments),
     NoC(no_c::Arguments),
+    Prove(prove::Arguments),
     Vectors(vectors::Arguments),
 }
 
@@ -38,9 +40,12 @@ fn main() -> ExitCode {
 fn run(task: Task) -> anyhow::Result<ExitCode> {
     interrupt::listen()?;
     match task {
-        Task::Kafka(arguments) => kafka::command::run(&arguments),
-        Task::Layers(_) => layers::run().map(|()| ExitCode::SUCCESS),
-        Task::NoC(_) => no_c::run().map(|()| ExitCode::SUCCESS),
-        Task::Vectors(arguments) => vectors::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Kafka(arguments) => return kafka::command::run(&arguments),
+        Task::Ci(arguments) => ci::run(&arguments)?,
+        Task::Layers(_) => layers::run()?,
+        Task::NoC(_) => no_c::run()?,
+        Task::Prove(arguments) => prove::run(&arguments)?,
+        Task::Vectors(arguments) => vectors::run(&arguments)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,8 @@
 //! Child processes that end with the task that started them, by their own ids.
 
 use std::fs;
-use std::process::{Child, Command, ExitStatus};
+use std::io;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,11 +52,6 @@ impl Process {
         self.child.id()
     }
 
-    /// The child, for its pipes.
-    pub fn child(&mut self) -> &mut Child {
-        &mut self.child
-    }
-
     /// How it ended, or `None` while it runs.
     ///
     /// # Errors
@@ -96,6 +92,20 @@ impl Process {
         let exit = self.wait(within)?;
         ensure!(exit.status.success(), "{} failed ({})", self.name, exit.status);
         Ok(exit)
+    }
+
+    /// Runs a command to its end and returns what it printed, which must be UTF-8, and how it ended.
+    ///
+    /// # Errors
+    /// As [`Process::success`].
+    pub fn capture(name: impl Into<String>, command: &mut Command, within: Duration) -> Result<(String, Exit)> {
+        let mut process = Self::start(name, command.stdout(Stdio::piped()))?;
+        let output = process.child.stdout.take().context("the output is a pipe")?;
+        // On a thread: a process that prints nothing and does not end must meet its limit.
+        let reader = thread::spawn(move || io::read_to_string(output));
+        let exit = process.success(within)?;
+        let text = reader.join().expect("reading does not panic");
+        Ok((text.with_context(|| process.name.clone())?, exit))
     }
 
     /// Sends a signal.

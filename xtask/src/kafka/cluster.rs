@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::broker::Broker;
 use super::libs::Libs;
 use super::settings::{Node, Options, properties};
+use super::tools::Tools;
 use crate::random;
 
 /// A running Kafka on free loopback ports. Dropping it stops the brokers and removes their data, unless a folder was
@@ -57,11 +58,6 @@ impl Cluster {
         addresses.join(",")
     }
 
-    /// The jars it runs from.
-    pub fn libs(&self) -> &Libs {
-        &self.libs
-    }
-
     /// The data folders, one a broker.
     pub fn data_folders(&self) -> Vec<PathBuf> {
         self.brokers.iter().map(|b| b.node().folder.join("data")).collect()
@@ -72,12 +68,20 @@ impl Cluster {
         self.brokers.iter().filter_map(Broker::id).collect()
     }
 
-    /// A command that runs one of Kafka's tools, such as `org.apache.kafka.tools.TopicCommand`, with
-    /// `--bootstrap-server` and the arguments given.
-    pub fn tool(&self, class: &str, arguments: &[&str]) -> Command {
-        let mut tool = self.libs.admin_java();
-        tool.arg(class).arg("--bootstrap-server").arg(self.bootstrap()).args(arguments);
-        tool
+    /// Kafka's tools, for this cluster.
+    pub fn tools(&self) -> Tools {
+        Tools::new(self.libs.clone(), self.bootstrap())
+    }
+
+    /// Puts the cluster into a command's environment; `cargo xtask kafka --help` names the variables.
+    pub fn describe_to(&self, command: &mut Command) {
+        let folders: Vec<String> = self.data_folders().iter().map(|folder| folder.display().to_string()).collect();
+        let ids: Vec<String> = self.process_ids().iter().map(u32::to_string).collect();
+        command
+            .env("ACKFLOW_BOOTSTRAP", self.bootstrap())
+            .env("ACKFLOW_KAFKA_LIBS", self.libs.folder())
+            .env("ACKFLOW_KAFKA_LOG_DIRS", folders.join(","))
+            .env("ACKFLOW_KAFKA_PIDS", ids.join(","));
     }
 
     /// Kills a broker (SIGKILL) by its node id, which counts from 1.

@@ -82,16 +82,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Runs a command that finds the cluster in its environment; its exit code is the result.
-///
-/// # Errors
-/// When it cannot be run.
-pub fn beside(cluster: &Cluster, command: &mut Command) -> Result<ExitCode> {
-    let joined = |items: Vec<String>| items.join(",");
-    command
-        .env("ACKFLOW_BOOTSTRAP", cluster.bootstrap())
-        .env("ACKFLOW_KAFKA_LIBS", cluster.libs().folder())
-        .env("ACKFLOW_KAFKA_LOG_DIRS", joined(cluster.data_folders().iter().map(|f| f.display().to_string()).collect()))
-        .env("ACKFLOW_KAFKA_PIDS", joined(cluster.process_ids().iter().map(u32::to_string).collect()));
+fn beside(cluster: &Cluster, command: &mut Command) -> Result<ExitCode> {
+    cluster.describe_to(command);
     let name = format!("`{}`", command.get_program().to_string_lossy());
     let mut process = Process::start(name, command)?;
     loop {

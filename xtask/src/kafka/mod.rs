@@ -7,7 +7,9 @@ mod libs;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 pub use cluster::Cluster;
 pub use libs::{DEFAULT_VERSION, Libs};
 pub use settings::Options;
+pub use tools::Tools;

@@ -33,9 +33,7 @@ fn real_kafka_start_error_shows_the_log() {
 }
 
 fn run(cluster: &Cluster, arguments: &[&str]) -> String {
-    let output = cluster.tool("org.apache.kafka.tools.TopicCommand", arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    cluster.tools().run("TopicCommand", arguments).unwrap()
 }
 
 fn eventually(what: &str, mut check: impl FnMut() -> bool) {

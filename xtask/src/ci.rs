@@ -1,0 +1,123 @@
+//! All checks, those that fail soonest first, after README's own test command.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::kafka::{Cluster, Options};
+use crate::process::Process;
+use crate::workspace::{self, cargo};
+use crate::{interrupt, layers, no_c, prove, readme};
+
+/// A step that takes longer hangs.
+const STEP_LIMIT: Duration = Duration::from_secs(3600);
+
+/// Run all checks, README's test command first.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Also run every proof (`cargo xtask prove --list` names them).
+    #[arg(long)]
+    full: bool,
+    /// Go on after a step that fails.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+struct Step {
+    name: String,
+    run: Box<dyn FnOnce() -> Result<()>>,
+}
+
+impl Step {
+    fn new(name: impl Into<String>, run: impl FnOnce() -> Result<()> + 'static) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+
+    fn command(name: impl Into<String>, mut command: Command) -> Self {
+        let name = name.into();
+        let what = name.clone();
+        Self::new(name, move || Process::start(what, &mut command)?.success(STEP_LIMIT).map(drop))
+    }
+
+    fn cargo(name: &str, arguments: &[&str]) -> Self {
+        let mut cargo = cargo();
+        cargo.args(arguments).env("RUSTDOCFLAGS", "-D warnings");
+        Self::command(name, cargo)
+    }
+}
+
+/// Runs them, and prints each one's outcome and time at the end.
+///
+/// # Errors
+/// When a step fails.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut table = Vec::new();
+    let mut failed = 0;
+    for step in steps(arguments.full)? {
+        if interrupt::requested() || failed > 0 && !arguments.keep_going {
+            table.push(format!("not run             {}", step.name));
+            continue;
+        }
+        println!("\n== {}", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)();
+        let took = start.elapsed().as_secs_f64();
+        if let Err(error) = outcome {
+            println!("{error:#}");
+            failed += 1;
+            table.push(format!("FAILED  {took:>8.1} s  {}", step.name));
+        } else {
+            table.push(format!("ok      {took:>8.1} s  {}", step.name));
+        }
+    }
+    println!("\n{}", table.join("\n"));
+    interrupt::check()?;
+    ensure!(failed == 0, "{failed} of {} steps failed", table.len());
+    Ok(())
+}
+
+fn steps(full: bool) -> Result<Vec<Step>> {
+    let readme = fs::read_to_string(workspace::root().join("README.md")).context("cannot read README.md")?;
+    let mut steps = vec![
+        readme_tests(&readme)?,
+        Step::cargo("format", &["fmt", "--all", "--check"]),
+        Step::cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        // A build of the workspace unites the features that its crates ask for; a user's build does not.
+        Step::cargo("protocol alone", &["check", "-p", "ackflow-protocol"]),
+        Step::cargo("documentation", &["doc", "--workspace", "--no-deps"]),
+        Step::new("layers", layers::run),
+        Step::new("no C", no_c::run),
+        Step::cargo(
+            "wire vectors",
+            &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/core.jsonl"],
+        ),
+        Step::new("tests on a real Kafka", kafka_tests),
+    ];
+    if full {
+        steps.extend(
+            prove::ALL.iter().map(|proof| Step::new(format!("prove {}", proof.name), || prove::run_one(proof))),
+        );
+    }
+    Ok(steps)
+}
+
+/// The tests that README tells a newcomer to run, as it words them.
+fn readme_tests(readme: &str) -> Result<Step> {
+    let line =
+        readme::cargo_lines(readme).nth(1).context("README.md has no second line in ```sh that starts with `cargo`")?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(workspace::root());
+    Ok(Step::command(format!("README: {line}"), shell))
+}
+
+/// The tests that need a broker: ignored by default, and named for it.
+fn kafka_tests() -> Result<()> {
+    let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--", "--ignored", "real_kafka_"]);
+    cluster.describe_to(&mut tests);
+    Process::start("tests on a real Kafka", &mut tests)?.success(STEP_LIMIT)?;
+    Ok(())
+}

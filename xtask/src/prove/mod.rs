@@ -1,0 +1,102 @@
+//! What the product claims, as commands: each builds what it needs, runs it, judges it, and prints its figures last.
+
+mod support;
+mod verdict;
+
+mod demo;
+mod faults_core;
+mod file_sink;
+mod file_sink_kill;
+mod java_on_embedded;
+mod mixed_group;
+mod perf_core;
+mod vectors_core;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::interrupt;
+use verdict::Verdict;
+
+/// A claim and how it is proved.
+pub struct Proof {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub shows: &'static str,
+    run: fn() -> Result<Verdict>,
+}
+
+/// All claims.
+pub static ALL: [Proof; 8] = [
+    demo::PROOF,
+    file_sink::PROOF,
+    file_sink_kill::PROOF,
+    mixed_group::PROOF,
+    java_on_embedded::PROOF,
+    vectors_core::PROOF,
+    perf_core::PROOF,
+    faults_core::PROOF,
+];
+
+/// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Claims by name.
+    #[arg(required_unless_present_any = ["list", "all"])]
+    names: Vec<String>,
+    /// List the claims.
+    #[arg(long)]
+    list: bool,
+    /// Prove all of them.
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a claim does not hold, or there is none of that name.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.list {
+        for proof in &ALL {
+            println!("{:<18} {}", proof.name, proof.shows);
+        }
+        return Ok(());
+    }
+    let proofs = if arguments.all { ALL.iter().collect() } else { named(&arguments.names)? };
+    let failed = proofs.iter().filter(|proof| run_one(proof).is_err()).count();
+    interrupt::check()?;
+    match failed {
+        0 => Ok(()),
+        _ if proofs.len() == 1 => bail!("not proved"),
+        _ => bail!("{failed} of {} not proved", proofs.len()),
+    }
+}
+
+fn named(names: &[String]) -> Result<Vec<&'static Proof>> {
+    let find = |name: &String| match ALL.iter().find(|proof| proof.name == name) {
+        Some(proof) => Ok(proof),
+        None => bail!("there is no claim `{name}`; `cargo xtask prove --list` names them"),
+    };
+    names.iter().map(find).collect()
+}
+
+/// Proves one claim and prints its line.
+///
+/// # Errors
+/// When it does not hold.
+pub fn run_one(proof: &Proof) -> Result<()> {
+    interrupt::check()?;
+    let start = Instant::now();
+    let outcome = (proof.run)();
+    let took = start.elapsed().as_secs();
+    let (holds, figures) = match outcome {
+        Ok(verdict) => (verdict.holds(), verdict.to_string()),
+        Err(error) => (false, format!("{error:#}")),
+    };
+    println!("prove {}: {}  {figures} ({took} s)", proof.name, if holds { "ok" } else { "FAILED" });
+    ensure!(holds, "{} does not hold", proof.name);
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! What several proofs need.
+
+pub(super) mod ackflow;
+pub(super) mod delivered;
+pub(super) mod perf_table;
+pub(super) mod sink_run;
+pub(super) mod statistics;
+pub(super) mod wait;
