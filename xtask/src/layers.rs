@@ -103,13 +103,17 @@ fn impure_crates() -> Result<Vec<String>> {
         .collect())
 }
 
+/// The sources below a folder, in the order of their names, without the tests' own files and folders.
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
+        if path.file_stem().is_some_and(|stem| stem == "tests") {
+            continue;
+        }
         if path.is_dir() {
             files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|e| e == "rs") && path.file_name().is_some_and(|n| n != "tests.rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
     }
