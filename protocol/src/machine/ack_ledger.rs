@@ -207,7 +207,7 @@ impl AckLedger {
         if ranges.is_empty() || ranges.iter().any(|range| range.first < 0 || range.last < range.first) {
             return Err((ErrorCode::INVALID_REQUEST, ranges));
         }
-        let lost = self.lost.get(&topic_partition).map_or(ErrorCode::INVALID_RECORD_STATE, |(_, code)| *code);
+        let lost = self.lost(topic_partition).unwrap_or(ErrorCode::INVALID_RECORD_STATE);
         let Some(partition) = self.partitions.get_mut(&topic_partition) else { return Err((lost, ranges)) };
         if !ranges.iter().all(|range| partition.may_decide(range.first, range.last)) {
             return Err((lost, ranges));
@@ -305,8 +305,12 @@ impl AckLedger {
         for (topic_partition, mut partition) in std::mem::take(&mut self.partitions) {
             partition.end_all(topic_partition, code, &mut self.outcomes);
         }
-        self.lost.clear();
         self.next_expiry = None;
+    }
+
+    /// Why a partition was lost, where it was and was not acquired again.
+    pub(crate) fn lost(&self, topic_partition: TopicIdPartition) -> Option<ErrorCode> {
+        self.lost.get(&topic_partition).map(|(_, code)| *code)
     }
 
     /// How calls have ended since this was asked last.

@@ -212,7 +212,9 @@ impl ShareConsumerMachine {
         let id = self.commits.acknowledge();
         let refused = match self.nodes.get_mut(&session.node) {
             Some(node) if node.is_live(session) => node.ledger.acknowledge(now, id, topic_partition, ranges).err(),
-            Some(node) if node.session.id() == session => Some((node.lost, ranges)),
+            Some(node) if node.session.id() == session => {
+                Some((node.ledger.lost(topic_partition).unwrap_or(node.lost), ranges))
+            }
             _ => Some((ErrorCode::SHARE_SESSION_NOT_FOUND, ranges)),
         };
         if let Some((code, ranges)) = refused {

@@ -22,6 +22,9 @@ use crate::{
     wire::ErrorCode,
 };
 
+/// The longest pause of a partition: when its leader is found again it is fetched well within a second.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
 impl ShareConsumerMachine {
     pub(super) fn handle_session_response(
         &mut self,
@@ -67,7 +70,7 @@ impl ShareConsumerMachine {
             for partition in topic.partitions {
                 let topic_partition =
                     TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
-                is_empty &= partition.acquired_records.is_empty();
+                is_empty &= partition.acquired_records.is_empty() && partition.error_code.is_none();
                 self.fetched_partition(now, node_id, request, topic_partition, partition);
             }
         }
@@ -326,7 +329,7 @@ impl ShareConsumerMachine {
             until: None,
             backoff: Backoff::new(
                 options.retry_backoff,
-                options.retry_backoff_max,
+                options.retry_backoff_max.min(LONGEST_PAUSE),
                 self.seed ^ topic_partition.partition as u64,
             ),
             node,

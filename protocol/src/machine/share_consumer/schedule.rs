@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     machine::{
+        ack_ledger::AckLedger,
         error::{MachineError, MachineErrorKind},
         membership::MembershipEvent,
         metadata::{MetadataEvent, Urgency},
@@ -275,6 +276,9 @@ impl ShareConsumerMachine {
                 };
                 let Some(step) = node.session.begin_fetch() else { return };
                 let opening = step.epoch == 0;
+                if opening {
+                    node.ledger = AckLedger::default();
+                }
                 let request = wire::share_fetch(&self.options, step, acks, ask, max_wait);
                 (Kind::Fetch { asks: ask.is_some() }, ClientRequest::ShareFetch(request), max_wait, opening)
             }

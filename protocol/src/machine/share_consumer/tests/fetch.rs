@@ -1,1 +1,377 @@
+//! What is fetched, how much, and how hostile or broken data is taken.
 
+use std::time::Duration;
+
+use super::rig::*;
+use crate::{
+    machine::{AckType, AcquireMode, AcquiredRange, ClientRequest, ClientResponse, Event, MachineErrorKind},
+    messages::share_fetch::{
+        AcquiredRecords, LeaderIdAndEpoch, PartitionData, ShareFetchResponse, ShareFetchableTopicResponse,
+    },
+    records::BatchError,
+    wire::{ErrorCode, Uuid},
+};
+
+fn acquired_ranges(ranges: &[(i64, i64, i16)]) -> Vec<AcquiredRecords> {
+    ranges
+        .iter()
+        .map(|(first_offset, last_offset, delivery_count)| AcquiredRecords {
+            first_offset: *first_offset,
+            last_offset: *last_offset,
+            delivery_count: *delivery_count,
+        })
+        .collect()
+}
+
+fn data(records: Vec<u8>, ranges: &[(i64, i64, i16)]) -> PartitionData {
+    PartitionData {
+        partition_index: 0,
+        records: Some(records.into()),
+        acquired_records: acquired_ranges(ranges),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn only_acquired_offsets_are_handed_out() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    let records = [batch(0, 9), batch(10, 19), batch(20, 29)].concat();
+    rig.respond(&fetch, fetched(vec![data(records, &[(5, 7, 1), (8, 12, 1), (14, 14, 3)])]));
+    let acquisition = rig.acquisitions().remove(0);
+    let range = |first, last, delivery_count| AcquiredRange { first, last, delivery_count };
+    assert_eq!(acquisition.ranges, [range(5, 12, 1), range(14, 14, 3)]);
+    assert_eq!((acquisition.records, acquisition.batches.len()), (9, 2), "the third batch holds nothing acquired");
+}
+
+#[test]
+fn row_17_delivery_counts_go_through_as_they_are() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(batch(0, 2).to_vec(), &[(0, 0, i16::MAX), (1, 1, 2), (2, 2, 2)])]));
+    let counts: Vec<_> =
+        rig.acquisitions()[0].ranges.iter().map(|range| (range.first, range.last, range.delivery_count)).collect();
+    assert_eq!(counts, [(0, 0, i16::MAX), (1, 2, 2)]);
+}
+
+#[test]
+fn row_16_a_batch_that_cannot_be_read_frees_its_locks_and_the_next_is_delivered() {
+    // A good batch behind, at an offset that all of the bad ones are below.
+    let good = || batch(1_000, 1_009).to_vec();
+    for (name, settled) in
+        [("crc_bad", AckType::Reject), ("magic3", AckType::Reject), ("lz4_content_csum_bad", AckType::Release)]
+    {
+        let mut bad = fixture(name);
+        bad[..8].copy_from_slice(&7i64.to_be_bytes());
+        let mut rig = Rig::joined(&[1]);
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![data([bad, good()].concat(), &[(7, 7, 1), (1_000, 1_009, 1)])]));
+        let told: Vec<_> = rig
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::BadBatch { first, last, settled, .. } => Some((*first, *last, *settled)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [(7, 7, settled)], "{name}");
+        let acquisition = rig.take();
+        assert_eq!((acquisition.ranges[0].first, acquisition.records), (1_000, 10), "{name}");
+        assert_eq!(rig.take_session(1).acks(), [(0, 7, 7, vec![settled as i8])], "{name}");
+    }
+}
+
+#[test]
+fn a_codec_that_nobody_knows_is_released_for_a_member_that_may() {
+    let mut bad = batch(0, 4).to_vec();
+    bad[22] |= 7;
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(bad, &[(0, 4, 1)])]));
+    assert!(rig.acquisitions().is_empty());
+    assert_eq!(rig.take_session(1).acks(), [(0, 0, 4, vec![2])]);
+}
+
+#[test]
+fn records_that_were_cut_off_are_released_not_lost() {
+    let whole = [batch(0, 4), batch(5, 9)].concat();
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(whole[..whole.len() - 5].to_vec(), &[(0, 9, 1)])]));
+    assert_eq!(rig.take().records, 5);
+    assert_eq!(rig.take_session(1).acks(), [(0, 5, 9, vec![2])]);
+}
+
+#[test]
+fn row_20_hostile_ranges_stay_ranges() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(batch(0, 9).to_vec(), &[(0, 4_294_967_296, 1)])]));
+    let acquisition = rig.take();
+    assert_eq!((acquisition.records, acquisition.ranges.len()), (10, 1));
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.acks(), [(0, 10, 4_294_967_296, vec![0])]);
+    rig.answer_well(&fetch);
+    let ack = rig.acknowledge(acquisition.session, partition(0), &[accept(0, 9)]);
+    rig.pass(ms(5));
+    assert_eq!(rig.result(ack), Ok(()));
+    rig.sleep(ms(20));
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(batch(0, 9).to_vec(), &[(0, i64::MAX, 1)])]));
+    rig.take();
+    assert_eq!(rig.take_session(1).acks(), [(0, 10, i64::MAX, vec![0])]);
+    let nothing = rig.acknowledge(acquisition.session, partition(0), &[accept(0, i64::MAX)]);
+    assert!(rig.results(nothing).len() <= 1);
+}
+
+#[test]
+fn row_20_a_range_that_runs_backwards_is_an_error_of_that_partition_only() {
+    for range in [(5, 3, 1), (-5, 3, 1), (i64::MAX, i64::MIN, 1)] {
+        let mut rig = Rig::joined(&[1, 1]);
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![data(batch(0, 9).to_vec(), &[range]), acquired(1, 0, 4)]));
+        let errors = rig.errors();
+        assert!(
+            matches!(errors[..], [ref error] if matches!(error.kind, MachineErrorKind::AcquiredRange { .. }) && !error.fatal)
+        );
+        assert_eq!(rig.take().topic_partition, partition(1));
+    }
+}
+
+#[test]
+fn row_20_ranges_that_overlap_or_go_back_are_handed_out_once() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(batch(0, 9).to_vec(), &[(2, 5, 1), (4, 7, 2), (0, 1, 1), (3, 3, 1)])]));
+    let acquisition = rig.take();
+    let ranges: Vec<_> = acquisition.ranges.iter().map(|range| (range.first, range.last)).collect();
+    assert_eq!((ranges, acquisition.records), (vec![(2, 5), (6, 7)], 6));
+}
+
+#[test]
+fn row_20_a_bad_crc_with_the_largest_offset_delta_costs_nothing() {
+    let mut bad = fixture("crc_bad");
+    bad[23..27].copy_from_slice(&i32::MAX.to_be_bytes());
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    let base = i64::from_be_bytes(bad[..8].try_into().unwrap());
+    rig.respond(&fetch, fetched(vec![data(bad, &[(base, base + 99, 1)])]));
+    assert!(rig.events.iter().any(|event| matches!(event, Event::BadBatch { error: BatchError::Crc { .. }, .. })));
+    assert_eq!(rig.take_session(1).acks(), [(0, base, base + 99, vec![3])]);
+}
+
+#[test]
+fn row_20_a_count_that_the_bytes_cannot_hold_is_found_without_counting() {
+    let mut lie = batch(0, 0).to_vec();
+    lie[23..27].copy_from_slice(&(i32::MAX - 1).to_be_bytes());
+    lie[57..61].copy_from_slice(&i32::MAX.to_be_bytes());
+    let mut rig = Rig::joined_with(&[1], |options| options.check_crcs = false);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(lie, &[(0, 2_000_000_000, 1)])]));
+    assert!(rig.acquisitions().is_empty());
+    assert_eq!(rig.take_session(1).acks()[0], (0, 0, 2_000_000_000, vec![3]));
+}
+
+#[test]
+fn row_22_unknown_partitions_are_skipped_and_both_forms_of_no_records_are_none() {
+    let mut rig = Rig::joined(&[1, 1]);
+    let fetch = rig.take_session(1);
+    let leader = LeaderIdAndEpoch { leader_id: 0x0102_0304, leader_epoch: 7 };
+    let partitions = vec![
+        PartitionData { partition_index: 77, current_leader: leader.clone(), ..acquired(77, 0, 9) },
+        PartitionData { partition_index: 0, current_leader: leader, records: None, ..Default::default() },
+        acquired(1, 0, 4),
+    ];
+    let unknown = ShareFetchableTopicResponse { topic_id: Uuid([8; 16]), partitions: vec![acquired(0, 0, 9)] };
+    let ClientResponse::ShareFetch(mut response) = fetched(partitions) else { unreachable!() };
+    response.responses.push(unknown);
+    rig.respond(&fetch, ClientResponse::ShareFetch(response));
+    let acquisitions = rig.acquisitions();
+    assert_eq!(acquisitions.len(), 1);
+    assert_eq!(acquisitions[0].topic_partition, partition(1));
+    assert!(rig.errors().is_empty());
+}
+
+#[test]
+fn row_31_nothing_is_acquired_while_nobody_polls_and_the_buffer_is_full() {
+    let mut rig = Rig::joined_with(&[1, 2, 3], |options| options.max_poll_records = 100);
+    // Each broker has plenty, and gives what it is asked for.
+    let mut first: [i64; 4] = [0; 4];
+    let serve = |rig: &mut Rig, first: &mut [i64; 4]| {
+        for node in 1..=3 {
+            while let Some(fetch) = rig.try_session(node) {
+                if fetch.epoch() == -1
+                    || fetch.acks().iter().any(|_| matches!(fetch.request, ClientRequest::ShareAcknowledge(_)))
+                {
+                    rig.answer_well(&fetch);
+                    continue;
+                }
+                let asked = i64::from(fetch.fetch().max_records);
+                let at = &mut first[node as usize];
+                let mut data = acquired(node - 1, *at, *at + asked - 1);
+                data.acknowledge_error_code = ErrorCode::NONE;
+                *at += asked;
+                let ClientResponse::ShareFetch(response) = fetched(vec![data]) else { unreachable!() };
+                let response = ShareFetchResponse { acquisition_lock_timeout_ms: 1_000, ..response };
+                rig.respond(&fetch, ClientResponse::ShareFetch(response));
+            }
+        }
+    };
+    serve(&mut rig, &mut first);
+    rig.sleep(ms(3_000));
+    serve(&mut rig, &mut first);
+    let buffered: u32 = rig.acquisitions().iter().map(|acquisition| acquisition.records).sum();
+    assert!(buffered <= 120, "{buffered} records for a caller that has shown no pace yet");
+
+    // A handler that needs 5 ms a record, with locks of a second: what it takes it can finish.
+    let mut rig = Rig::joined_with(&[1, 2, 3], |options| options.max_poll_records = 100);
+    let mut first = [0; 4];
+    let mut done = 0;
+    for _ in 0..200 {
+        serve(&mut rig, &mut first);
+        let Some(acquisition) = rig.acquisitions().get(done).cloned() else {
+            rig.polled();
+            rig.sleep(ms(1));
+            continue;
+        };
+        done += 1;
+        rig.polled();
+        if acquisition.lock_deadline < rig.now + ms(5) * acquisition.records {
+            panic!("a lock that is too short was buffered: {:?} left", acquisition.lock_deadline - rig.now);
+        }
+        rig.taken(acquisition.records);
+        for _ in 0..acquisition.records {
+            rig.sleep(ms(5));
+            serve(&mut rig, &mut first);
+        }
+        let range = accept(acquisition.ranges[0].first, acquisition.ranges[0].last);
+        let ack = rig.acknowledge(acquisition.session, acquisition.topic_partition, &[range]);
+        rig.sleep(ms(6));
+        serve(&mut rig, &mut first);
+        assert_ne!(rig.results(ack), [Err(ErrorCode::INVALID_RECORD_STATE)]);
+    }
+    assert!(done > 50, "{done}");
+}
+
+#[test]
+fn the_next_fetch_is_out_before_the_caller_is_done() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 499);
+    rig.take();
+    rig.sleep(ms(2));
+    let fetch = rig.take_session(1);
+    assert!(fetch.acks().is_empty());
+    assert_eq!(fetch.fetch().max_wait_ms, 20, "records are undecided, so the broker may not hold it for long");
+}
+
+#[test]
+fn an_idle_session_parks_its_fetch() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 4);
+    let session = rig.take().session;
+    rig.acknowledge(session, partition(0), &[accept(0, 4)]);
+    let busy = rig.take_session(1);
+    assert_eq!((busy.acks().len(), busy.fetch().max_wait_ms), (1, 20), "the acknowledgement waits for its answer");
+    rig.answer_well(&busy);
+    rig.sleep(ms(20));
+    assert_eq!(rig.take_session(1).fetch().max_wait_ms, 500);
+}
+
+#[test]
+fn a_fetch_of_full_partitions_waits_for_something_to_acknowledge() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 1_999);
+    let session = rig.take().session;
+    rig.sleep(ms(15));
+    assert!(rig.try_session(1).is_none(), "the broker has nothing to give, and would hold the acknowledgement up");
+    rig.acknowledge(session, partition(0), &[accept(0, 1_999)]);
+    assert_eq!(rig.take_session(1).acks().len(), 1);
+}
+
+#[test]
+fn a_broker_that_answers_at_once_with_nothing_is_not_asked_in_a_loop() {
+    let mut rig = Rig::joined(&[1]);
+    let begun = rig.now;
+    let mut fetches = 0;
+    while rig.now < begun + ms(1_000) {
+        while let Some(fetch) = rig.try_session(1) {
+            fetches += 1;
+            rig.answer_well(&fetch);
+        }
+        rig.sleep(ms(1));
+    }
+    assert!(fetches <= 52, "{fetches}");
+}
+
+#[test]
+fn record_limit_never_holds_more_than_max_poll_records_and_asks_one_broker_at_a_time() {
+    let mut rig = Rig::joined_with(&[1, 2], |options| {
+        options.acquire_mode = AcquireMode::RecordLimit;
+        options.max_poll_records = 10;
+    });
+    let fetch = rig.take_session(1);
+    assert_eq!((fetch.fetch().max_records, fetch.fetch().share_acquire_mode), (10, 1));
+    assert_eq!(fetch.fetch().max_wait_ms, 250, "the other broker gets its turn");
+    assert!(rig.try_session(2).is_none());
+    rig.respond(&fetch, fetched(vec![]));
+    rig.sleep(ms(20));
+    let fetch = rig.take_session(2);
+    assert!(rig.try_session(1).is_none());
+    rig.respond(&fetch, fetched(vec![acquired(1, 0, 6)]));
+    let acquisition = rig.take();
+    rig.sleep(ms(100));
+    assert!(rig.try_session(1).is_none() && rig.try_session(2).is_none(), "nothing ahead of the caller");
+    rig.polled();
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.fetch().max_records, 3);
+    rig.respond(&fetch, fetched(vec![acquired(0, 0, 2)]));
+    rig.polled();
+    rig.taken(3);
+    rig.polled();
+    rig.sleep(ms(100));
+    assert!(rig.try_session(1).is_none() && rig.try_session(2).is_none(), "ten are undecided");
+    rig.acknowledge(acquisition.session, partition(1), &[accept(0, 6)]);
+    // Its own broker or the other: seven may be asked for.
+    rig.sleep(ms(6));
+    let asked: Vec<i32> = rig
+        .sent
+        .iter()
+        .filter_map(|sent| match &sent.request {
+            ClientRequest::ShareFetch(request) => Some(request.max_records),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked, [7]);
+}
+
+#[test]
+fn the_lock_duration_is_told_when_it_becomes_known_and_when_it_changes() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 4);
+    rig.take();
+    rig.pass(ms(50));
+    let told: Vec<Duration> = rig
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::LockTimeout(timeout) => Some(*timeout),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [LOCK]);
+}
+
+#[test]
+fn an_acquisition_that_is_dropped_makes_room_for_another() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 499);
+    rig.sleep(ms(100));
+    assert!(rig.try_session(1).is_none());
+    let acquisition = rig.acquisitions().remove(0);
+    rig.machine.dropped(rig.now, &acquisition);
+    rig.drain();
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.fetch().max_wait_ms, 500, "nothing is held any more");
+    let late = rig.acknowledge(acquisition.session, partition(0), &[accept(0, 9)]);
+    assert_eq!(rig.result(late), Err(ErrorCode::INVALID_RECORD_STATE));
+}

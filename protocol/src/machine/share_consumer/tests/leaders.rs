@@ -1,1 +1,292 @@
+//! Leaders that move, topics that go, brokers that fail.
 
+use super::rig::*;
+use crate::{
+    machine::{ClientRequest, Event, RequestFailure},
+    messages::share_fetch::PartitionData,
+    wire::{ErrorCode, Uuid},
+};
+
+fn forgotten(sent: &Sent) -> Vec<i32> {
+    sent.fetch().forgotten_topics_data.iter().flat_map(|topic| topic.partitions.clone()).collect()
+}
+
+fn listed(sent: &Sent) -> Vec<i32> {
+    let topics = sent.fetch().topics.iter();
+    topics.flat_map(|topic| topic.partitions.iter().map(|partition| partition.partition_index)).collect()
+}
+
+#[test]
+fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nobody() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.sleep(ms(3));
+    let fetch = rig.take_session(1);
+    let waiting = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
+    rig.respond(&fetch, moved_to(0, 2, 6));
+    assert_eq!(rig.result(waiting), Err(ErrorCode::NOT_LEADER_OR_FOLLOWER));
+    assert!(rig.events.iter().any(|event| matches!(event,
+        Event::PartitionLost { topic_partition, error: ErrorCode::NOT_LEADER_OR_FOLLOWER, .. } if *topic_partition == partition(0))));
+    let late = rig.acknowledge(session, partition(0), &[accept(5, 9)]);
+    assert_eq!(rig.result(late), Err(ErrorCode::NOT_LEADER_OR_FOLLOWER));
+    rig.pass(ms(100));
+    assert!(rig.log.iter().all(|sent| sent.acks().is_empty()), "an acknowledgement was sent");
+    assert!(rig.log.iter().any(|sent| sent.node() == Some(2) && sent.epoch() == 0), "refetched from the new leader");
+}
+
+#[test]
+fn row_05_a_revoked_partition_is_forgotten_and_its_acknowledgement_does_not_bring_it_back() {
+    let mut rig = Rig::joined(&[1, 1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![acquired(0, 0, 4)]));
+    let session = rig.take().session;
+    rig.pass(ms(5_000));
+    let next = rig.take_heartbeat();
+    rig.respond(&next, heartbeat(2, Some(&[(TOPIC, &[1])])));
+    rig.pass(ms(50));
+    let ack = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
+    rig.pass(ms(500));
+    assert_eq!(rig.result(ack), Ok(()));
+    // What the broker takes for part of the session, from every fetch.
+    let mut members = std::collections::BTreeSet::new();
+    for sent in rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::ShareFetch(_))) {
+        members.extend(listed(sent));
+        forgotten(sent).iter().for_each(|index| _ = members.remove(index));
+    }
+    assert_eq!(members, [1].into());
+    assert_eq!(rig.log.iter().filter(|sent| sent.node() == Some(1) && sent.epoch() == 0).count(), 1);
+}
+
+#[test]
+fn row_24_a_leader_hint_is_followed_at_once_and_the_old_node_forgets_the_partition() {
+    let mut rig = Rig::joined(&[1, 1]);
+    let refreshes = rig.log.len();
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, moved_to(0, 2, 6));
+    let new = rig.take_session(2);
+    assert_eq!((new.at, listed(&new)), (rig.now, vec![0]));
+    let old = rig.take_session(1);
+    assert_eq!((forgotten(&old), listed(&old)), (vec![0], vec![]));
+    let asked = rig.log[refreshes..].iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
+    assert_eq!(asked, 0, "no metadata is needed");
+    // Metadata of a broker that lags does not undo it.
+    rig.respond(&new, fetched(vec![]));
+    rig.sleep(ms(300_001));
+    rig.answer_group();
+    rig.pass(ms(1_000));
+    assert!(rig.log.iter().filter(|sent| sent.node() == Some(1)).skip(1).all(|sent| !listed(sent).contains(&0)));
+}
+
+#[test]
+fn row_24_a_node_that_leads_nothing_any_more_is_left() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, moved_to(0, 2, 6));
+    let end = rig.take_session(1);
+    assert_eq!(end.epoch(), -1);
+    rig.answer_well(&end);
+    rig.pass(ms(2_000));
+    let fetches = rig.log.iter().filter(|sent| sent.node() == Some(1)).count();
+    assert_eq!(fetches, 2);
+}
+
+#[test]
+fn row_23_an_error_of_the_whole_request_that_stays_makes_no_loop_and_is_told_once() {
+    let mut rig = Rig::joined(&[1]);
+    let begun = rig.now;
+    let mut requests = 0;
+    while rig.now < begun + ms(2_000) {
+        if let Some(fetch) = rig.try_session(1) {
+            requests += 1;
+            rig.respond(&fetch, fetch_error(ErrorCode::GROUP_AUTHORIZATION_FAILED));
+        }
+        rig.sleep(ms(1));
+    }
+    assert!((3..=10).contains(&requests), "{requests}");
+    assert!(rig.errors().len() == 1 && rig.errors()[0].to_string().contains("group"), "{:?}", rig.errors());
+}
+
+#[test]
+fn row_23_a_leader_that_is_lost_without_a_hint_is_looked_up_at_once_and_found_within_a_second() {
+    for code in [ErrorCode::NOT_LEADER_OR_FOLLOWER, ErrorCode::FENCED_LEADER_EPOCH, ErrorCode::KAFKA_STORAGE_ERROR] {
+        let mut rig = Rig::joined(&[1]);
+        rig.pass(ms(1_000));
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![partition_error(0, code)]));
+        let refresh = rig.sent.iter().find(|sent| matches!(sent.request, ClientRequest::Metadata(_))).unwrap();
+        assert_eq!(refresh.at, rig.now);
+        let refuse = |rig: &mut Rig| match rig.try_session(1) {
+            Some(sent) if matches!(sent.request, ClientRequest::ShareFetch(_)) => {
+                rig.respond(&sent, fetched(vec![partition_error(0, code)]));
+            }
+            Some(sent) => rig.answer_well(&sent),
+            None => {}
+        };
+        // Metadata is stale for a while, then right.
+        let moved_at = rig.now + ms(3_000);
+        while rig.now < moved_at {
+            rig.answer_group();
+            refuse(&mut rig);
+            rig.pass(ms(10));
+        }
+        let requests = rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
+        assert!(requests < 15, "{requests} metadata requests in 3 s");
+        (rig.leaders, rig.leader_epoch) = (vec![2], 6);
+        while rig.try_session(2).is_none() {
+            rig.answer_group();
+            refuse(&mut rig);
+            rig.pass(ms(10));
+            assert!(rig.now < moved_at + ms(1_000), "{code:?} not healed");
+        }
+    }
+}
+
+#[test]
+fn row_23_a_topic_that_seems_to_be_gone_is_looked_up_a_moment_later() {
+    for code in [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::UNKNOWN_TOPIC_ID] {
+        let mut rig = Rig::joined(&[1]);
+        rig.pass(ms(1_000));
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![partition_error(0, code)]));
+        assert!(rig.sent.iter().all(|sent| !matches!(sent.request, ClientRequest::Metadata(_))));
+        rig.sleep(ms(250));
+        assert!(rig.sent.iter().any(|sent| matches!(sent.request, ClientRequest::Metadata(_))));
+    }
+}
+
+#[test]
+fn row_23_a_broker_that_cannot_be_reached_is_tried_with_backoff_while_metadata_is_asked() {
+    let mut rig = Rig::joined(&[1, 2]);
+    let begun = rig.now;
+    let mut attempts = 0;
+    while rig.now < begun + ms(2_000) {
+        if let Some(fetch) = rig.try_session(1) {
+            attempts += 1;
+            rig.fail(&fetch, RequestFailure::Unreachable);
+        }
+        rig.answer_group();
+        if let Some(fetch) = rig.try_session(2) {
+            rig.answer_well(&fetch);
+        }
+        rig.sleep(ms(1));
+    }
+    assert!((3..=10).contains(&attempts), "{attempts}");
+    let served = rig.log.iter().filter(|sent| sent.node() == Some(2)).count();
+    assert!(served > 10, "the other broker goes on");
+    let refreshes = rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
+    assert!((3..=15).contains(&refreshes), "{refreshes}");
+}
+
+#[test]
+fn a_partition_with_an_error_does_not_hold_the_others_of_its_broker() {
+    let mut rig = Rig::joined(&[1, 1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![partition_error(0, ErrorCode::TOPIC_AUTHORIZATION_FAILED), acquired(1, 0, 9)]));
+    rig.take();
+    rig.sleep(ms(3));
+    let next = rig.take_session(1);
+    assert_eq!((forgotten(&next), rig.acquisitions().len()), (vec![0], 1));
+    let errors = rig.errors();
+    assert!(errors.len() == 1 && errors[0].to_string().contains("topic topic"), "{errors:?}");
+    rig.answer_well(&next);
+    rig.pass(ms(200));
+    assert!(
+        rig.log.last().map(listed) == Some(vec![0]) || rig.log.iter().rev().take(10).any(|sent| listed(sent) == [0])
+    );
+}
+
+#[test]
+fn row_33_a_broker_with_no_room_for_a_session_is_asked_again_and_holds_nobody_up() {
+    let mut rig = Rig::joined(&[1, 2]);
+    for _ in 0..2 {
+        let fetch = rig.take_session(1);
+        assert_eq!(fetch.epoch(), 0);
+        rig.respond(&fetch, fetch_error(ErrorCode::SHARE_SESSION_LIMIT_REACHED));
+        assert!(rig.try_session(1).is_none(), "no pause");
+        let other = rig.take_session(2);
+        rig.answer_well(&other);
+        rig.sleep(ms(250));
+    }
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.epoch(), 0);
+    rig.respond(&fetch, fetched(vec![acquired(0, 0, 4)]));
+    assert_eq!(rig.acquisitions().len(), 1);
+    assert!(rig.errors().is_empty());
+}
+
+#[test]
+fn row_26_a_topic_made_again_under_its_name_is_another_topic() {
+    let old = TOPIC;
+    let new = Uuid([2; 16]);
+    for metadata_first in [true, false] {
+        let mut rig = Rig::joined_with(&[1, 1], |options| options.max_poll_interval = ms(3_600_000));
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![acquired(0, 0, 9)]));
+        let session = rig.take().session;
+        (rig.topic_id, rig.leaders) = (new, vec![1]);
+        if metadata_first {
+            rig.sleep(ms(300_000));
+            rig.answer_group();
+        }
+        rig.sleep(ms(5_000));
+        while let Some(next) = rig.try_heartbeat() {
+            rig.respond(&next, heartbeat(2, Some(&[(new, &[0])])));
+        }
+        rig.answer_group();
+        let late = rig.acknowledge(session, partition(0), &[accept(0, 9)]);
+        assert_eq!(rig.results(late).len(), 1, "{:?}", rig.sent);
+        if rig.now < rig.start + LOCK {
+            assert_eq!(rig.result(late), Err(ErrorCode::UNKNOWN_TOPIC_ID));
+        }
+        for _ in 0..5 {
+            rig.pass(ms(30));
+        }
+        let fetches: Vec<_> = rig
+            .log
+            .iter()
+            .filter(|sent| matches!(sent.request, ClientRequest::ShareFetch(_)))
+            .map(Sent::fetch)
+            .collect();
+        let is_forgotten =
+            fetches.iter().any(|fetch| fetch.forgotten_topics_data.iter().any(|topic| topic.topic_id == old));
+        let is_ended = rig.log.iter().any(|sent| sent.node() == Some(1) && sent.epoch() == -1);
+        assert!(is_forgotten || is_ended);
+        assert!(fetches.iter().any(|fetch| fetch.topics.iter().any(|topic| topic.topic_id == new)));
+        let assigned = rig.last_assignment().unwrap();
+        assert_eq!((assigned.len(), assigned[0].1.topic_id), (1, new));
+    }
+}
+
+#[test]
+fn a_fetch_after_a_leader_came_back_acknowledges_nothing_of_before() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.sleep(ms(3));
+    let fetch = rig.take_session(1);
+    rig.fail(&fetch, RequestFailure::TimedOut);
+    assert_eq!(rig.lost_sessions(), [(session, ErrorCode::NETWORK_EXCEPTION)]);
+    rig.answer_group();
+    rig.sleep(ms(150));
+    let opening = rig.take_session(1);
+    assert_eq!((opening.epoch(), opening.acks()), (0, vec![]));
+    rig.respond(&opening, fetched(vec![PartitionData { ..acquired(0, 0, 9) }]));
+    assert!(rig.acquisitions()[1].session > session);
+}
+
+#[test]
+fn a_disconnect_that_is_told_twice_counts_once() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    rig.take();
+    rig.sleep(ms(3));
+    let fetch = rig.take_session(1);
+    rig.disconnect(1);
+    rig.fail(&fetch, RequestFailure::Disconnected);
+    rig.disconnect(1);
+    assert_eq!(rig.lost_sessions().len(), 1);
+    rig.answer_group();
+    rig.sleep(ms(150));
+    assert_eq!(rig.take_session(1).epoch(), 0);
+}

@@ -518,10 +518,6 @@ pub(super) fn acked(partitions: &[(i32, ErrorCode)]) -> ClientResponse {
     })
 }
 
-pub(super) fn ack_error(code: ErrorCode) -> ClientResponse {
-    ClientResponse::ShareAcknowledge(ShareAcknowledgeResponse { error_code: code, ..Default::default() })
-}
-
 /// Records `first..=last` of a partition in one batch, all acquired for the first time.
 pub(super) fn acquired(index: i32, first: i64, last: i64) -> PartitionData {
     PartitionData {
@@ -533,9 +529,9 @@ pub(super) fn acquired(index: i32, first: i64, last: i64) -> PartitionData {
 }
 
 pub(super) fn batch(first: i64, last: i64) -> Bytes {
-    let mut builder = BatchBuilder::new(BatchOptions::default());
+    let mut builder = BatchBuilder::new(BatchOptions { max_size: 1 << 20, ..BatchOptions::default() });
     for offset in first..=last {
-        builder.try_append(1_000, None, Some(offset.to_string().as_bytes()), []).unwrap();
+        assert!(builder.try_append(1_000, None, Some(offset.to_string().as_bytes()), []).unwrap().is_some());
     }
     let mut batch = builder.build().unwrap().to_vec();
     assign_offsets(&mut batch, first, 0).unwrap();
