@@ -146,6 +146,7 @@ impl Driver {
         match command {
             Command::Subscribe(topics) => self.machine.subscribe(now, topics),
             Command::Polled => self.machine.polled(now),
+            Command::Pause(is_paused) => self.machine.want_records(now, !is_paused),
             Command::Taken(records) => {
                 self.machine.polled(now);
                 self.machine.taken(now, records);

@@ -19,6 +19,8 @@ pub(super) enum Command {
     Subscribe(Vec<String>),
     /// The application polls and has to wait.
     Polled,
+    /// The application wants no records for now, or wants them again.
+    Pause(bool),
     /// The application polled and was handed so many records.
     Taken(u32),
     /// Records that were acquired and will not be handed out: their lock or session is gone.

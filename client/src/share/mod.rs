@@ -35,6 +35,7 @@ mod driver;
 mod failures;
 mod handle;
 mod identity;
+mod lent;
 mod link;
 mod lock;
 mod owned;
@@ -50,5 +51,6 @@ pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRang
 pub use acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 pub use config::{AcknowledgementMode, ShareConsumerBuilder, ShareConsumerConfig};
 pub use consumer::ShareConsumer;
+pub use lent::LentRecords;
 pub use owned::{Delivery, OwnedShareConsumer};
 pub use records::{RecordError, ShareRecord, ShareRecords, ShareRecordsIter};

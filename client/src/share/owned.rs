@@ -10,7 +10,8 @@ use ackflow_protocol::wire::Uuid;
 use super::acks::{AckError, CommitResults, Settled, TopicPartition};
 use super::config::ShareConsumerConfig;
 use super::handle::{Handle, deadline};
-use super::link::Link;
+use super::lent::LentRecords;
+use super::link::{Command, Link};
 use super::part::Part;
 use super::ranges;
 use super::records::{PartRecords, RecordError, ShareRecord};
@@ -71,6 +72,18 @@ impl OwnedShareConsumer {
         self.handle.absorb();
         let part = self.handle.take(self.handle.max_poll_records)?;
         Some(self.deliver(part))
+    }
+
+    /// Acquires nothing more until [`resume`](Self::resume). What was acquired before, or is on its way, can still be polled; keep polling, for
+    /// `max.poll.interval.ms` counts all the same. The consumer stays a member of the group, and the partitions that it is assigned stand still
+    /// unless another member has them too.
+    pub fn pause(&mut self) {
+        self.handle.link.send(Command::Pause(true));
+    }
+
+    /// Acquires again after [`pause`](Self::pause).
+    pub fn resume(&mut self) {
+        self.handle.link.send(Command::Pause(false));
     }
 
     fn deliver(&self, part: Part) -> Delivery {
@@ -200,9 +213,19 @@ impl Delivery {
         self.part.lock.deadline()
     }
 
+    /// How long the group locks records: what a renewal adds.
+    pub fn lock_timeout(&self) -> Duration {
+        self.part.lock.timeout()
+    }
+
     /// The undecided records, in offset order. They borrow from the delivery: none costs an allocation or a reference count.
     pub fn records(&self) -> impl Iterator<Item = Result<ShareRecord<'_>, RecordError>> {
         PartRecords::new(&self.part)
+    }
+
+    /// A second handle on the undecided records, to read them wherever and as long as it is kept.
+    pub fn lend(&self) -> LentRecords {
+        LentRecords::new(self.part.clone())
     }
 
     /// Processed: the group is done with these records.

@@ -85,7 +85,7 @@ impl ShareRecords {
     /// The records: by partition, in offset order. None costs an allocation or a reference count. An error stands for the records that it
     /// names, and the iteration goes on after them; they are acquired and acknowledged like the others, in implicit mode too.
     pub fn iter(&self) -> ShareRecordsIter<'_> {
-        ShareRecordsIter { parts: self.parts.iter(), records: None }
+        ShareRecordsIter::new(&self.parts)
     }
 }
 
@@ -103,6 +103,12 @@ impl<'a> IntoIterator for &'a ShareRecords {
 pub struct ShareRecordsIter<'a> {
     parts: slice::Iter<'a, Part>,
     records: Option<PartRecords<'a>>,
+}
+
+impl<'a> ShareRecordsIter<'a> {
+    pub(super) fn new(parts: &'a [Part]) -> Self {
+        Self { parts: parts.iter(), records: None }
+    }
 }
 
 impl<'a> Iterator for ShareRecordsIter<'a> {

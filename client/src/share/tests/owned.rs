@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use ackflow_protocol::machine::AckType;
+use ackflow_protocol::machine::{AckType, AcquiredRange};
 use ackflow_protocol::wire::ErrorCode;
 
 use super::super::acks::AckError;
+use super::super::lent::LentRecords;
 use super::super::owned::{Delivery, OwnedShareConsumer};
+use super::super::records::{RecordError, ShareRecord};
 use super::{FakeDriver, LOCK, Told};
 
 const SOON: Duration = Duration::from_millis(5);
@@ -134,4 +136,32 @@ async fn settling_fails_and_dropping_does_nothing_once_the_driver_is_gone() {
     let error = head.accept().await.unwrap_err();
     assert!(matches!(error, AckError::Closed { .. }), "{error}");
     drop(tail);
+}
+
+fn offsets<'a>(records: impl IntoIterator<Item = Result<ShareRecord<'a>, RecordError>>) -> Vec<i64> {
+    records.into_iter().map(|record| record.unwrap().offset).collect()
+}
+
+#[tokio::test]
+async fn lent_records_are_read_while_and_after_the_delivery_is_settled() {
+    let (mut delivery, _consumer, _driver) = delivery().await;
+    drop(delivery.acknowledge(2..=3, AckType::Accept));
+    let mut lent = delivery.lend();
+    drop(delivery.accept());
+    assert_eq!(offsets(lent.records()), [0, 1, 4, 5, 6, 7, 8, 9]);
+    lent.retain(&[range(0, 4), range(8, 20)]);
+    assert_eq!(offsets(lent.clone().records()), [0, 1, 4, 8, 9]);
+    assert_eq!(lent.remove(1..=8), [range(1, 1), range(4, 4), range(8, 8)]);
+    assert_eq!(offsets(lent.records()), [0, 9]);
+}
+
+fn range(first: i64, last: i64) -> AcquiredRange {
+    AcquiredRange { first, last, delivery_count: 1 }
+}
+
+#[test]
+fn lent_records_can_be_made_of_batches_that_came_from_elsewhere() {
+    let lent = LentRecords::from_batches("orders", 7, super::batches(super::batch(0, 10)), vec![range(3, 4)]);
+    assert_eq!(offsets(lent.records()), [3, 4]);
+    assert_eq!((lent.topic().as_ref(), lent.partition()), ("orders", 7));
 }

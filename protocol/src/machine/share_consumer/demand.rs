@@ -25,6 +25,8 @@ pub(super) struct Demand {
     was_polled: bool,
     /// Whether it did since it last got some.
     is_waiting: bool,
+    /// Whether it wants no records for now, though it polls.
+    is_paused: bool,
     /// When the caller last got records, and how many since it last asked.
     taken: Option<(Instant, u64)>,
     last_taken: Option<Instant>,
@@ -48,6 +50,11 @@ impl Demand {
         if let Some((at, records)) = self.taken.take() {
             self.pace.worked(records, now.duration_since(at));
         }
+    }
+
+    /// The caller wants no records for now, or wants them again.
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// The caller got records.
@@ -87,7 +94,7 @@ impl Demand {
         undecided: u64,
     ) -> Option<Ask> {
         match options.acquire_mode {
-            _ if !self.was_polled => None,
+            _ if !self.was_polled || self.is_paused => None,
             AcquireMode::BatchOptimized => self.ask_ahead(options, lock_timeout, leaders as u64),
             AcquireMode::RecordLimit => {
                 let room = u64::from(options.max_poll_records).saturating_sub(undecided);
@@ -180,6 +187,19 @@ mod tests {
         assert_eq!(demand.ask(&options(), LOCK, 1, 0), Some(Ask { max_records: 100, acquire_mode: RECORD_LIMIT }));
         demand.acquired(100);
         assert_eq!(demand.ask(&options(), LOCK, 1, 0), None);
+    }
+
+    #[test]
+    fn for_a_caller_that_has_paused_nothing_is_asked_though_it_polls() {
+        for acquire_mode in [AcquireMode::BatchOptimized, AcquireMode::RecordLimit] {
+            let options = ShareConsumerOptions { acquire_mode, ..options() };
+            let mut demand = Demand::default();
+            demand.pause(true);
+            demand.polled(Instant::now());
+            assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+            demand.pause(false);
+            assert!(demand.ask(&options, LOCK, 1, 0).is_some());
+        }
     }
 
     #[test]

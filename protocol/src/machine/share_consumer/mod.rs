@@ -183,6 +183,12 @@ impl ShareConsumerMachine {
         }
     }
 
+    /// Whether the application wants records, which it does unless it says otherwise: if not, nothing more is acquired, though it polls. It
+    /// stays a member, and what it holds is acknowledged and renewed as before.
+    pub fn want_records(&mut self, _now: Instant, wanted: bool) {
+        self.demand.pause(!wanted);
+    }
+
     /// The application took this many records over from the acquisitions it was told of.
     pub fn taken(&mut self, now: Instant, records: u32) {
         self.demand.taken(now, records);
