@@ -115,7 +115,7 @@ impl ShareConsumer {
         let mut left = max - first.records();
         let mut parts = vec![first];
         while left > 0
-            && let Some(part) = self.handle.take(left)
+            && let Some(part) = self.handle.take(left, false)
         {
             left -= part.records();
             parts.push(part);
@@ -254,17 +254,17 @@ impl ShareConsumer {
         for Handed { mut part, mut decisions, .. } in self.handed.drain(..) {
             if self.mode == AcknowledgementMode::Implicit {
                 let accepted = ranges::acknowledged(&part.ranges, AckType::Accept);
-                self.handle.link.acknowledge(&part.source, &part.lock, accepted);
+                self.handle.link.acknowledge(&part.source, accepted);
                 continue;
             }
             let (renew, settle): (Vec<_>, Vec<_>) =
                 decisions.take().into_iter().partition(|verdict| verdict.ack == AckType::Renew);
             if let Some(renewed) = part.take_ranges(&renew) {
-                let settled = self.handle.link.settle(&renewed.source, &renewed.lock, &renewed.ranges, AckType::Renew);
+                let settled = self.handle.link.settle(&renewed.source, &renewed.ranges, AckType::Renew, None);
                 self.renewing.push((settled, renewed));
             }
             part.take_ranges(&settle);
-            self.handle.link.acknowledge(&part.source, &part.lock, settle);
+            self.handle.link.acknowledge(&part.source, settle);
             let records = part.records();
             if records > 0 {
                 undecided.push(Handed { part, records, decisions });
@@ -342,7 +342,7 @@ impl ShareConsumer {
         for Handed { part, mut decisions, .. } in self.handed.drain(..) {
             let mut verdicts = decisions.take();
             verdicts.retain(|verdict| verdict.ack.is_terminal());
-            self.handle.link.acknowledge(&part.source, &part.lock, verdicts);
+            self.handle.link.acknowledge(&part.source, verdicts);
         }
     }
 }

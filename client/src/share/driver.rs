@@ -6,18 +6,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AckType, CommitId, CommitResult, Event, Output, RequestFailure, ShareConsumerMachine,
-    TopicIdPartition,
+    AckId, CommitId, Event, Output, RequestFailure, ShareConsumerMachine, TopicIdPartition,
 };
-use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
 use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
 use super::connections::{Connections, Done, Outcome};
 use super::failures;
-use super::link::{Acknowledgement, Command, Notice};
-use super::lock::Lock;
+use super::link::{Acknowledgement, Answer, Command, Notice};
+use super::lock::Renewal;
 use super::part::Part;
 use super::reach::Reach;
 use crate::error::{ClientError, ErrorKind};
@@ -33,9 +31,7 @@ pub(super) struct Driver {
     status: watch::Sender<Status>,
     /// Acknowledgements whose end somebody wants to know.
     unanswered: HashMap<AckId, Unanswered>,
-    /// Acknowledgements that came after the end of their lock, for the next commit.
-    expired: Vec<CommitResult>,
-    commits: HashMap<CommitId, (oneshot::Sender<CommitResults>, Vec<CommitResult>)>,
+    commits: HashMap<CommitId, oneshot::Sender<CommitResults>>,
     /// Whether the application wants to know how each acknowledgement ends.
     report: bool,
     closing: Option<Instant>,
@@ -48,14 +44,8 @@ pub(super) struct Status {
     pub(super) lock_timeout: Option<std::time::Duration>,
 }
 
-#[derive(Debug)]
-struct Unanswered {
-    answer: Option<Answer>,
-    /// The lock, where it is being renewed.
-    renewed: Option<Lock>,
-}
-
-type Answer = oneshot::Sender<Result<(), AckError>>;
+/// What an acknowledgement under way moves when it ends.
+type Unanswered = (Answer, Option<Renewal>);
 
 impl Driver {
     pub(super) fn new(
@@ -73,7 +63,6 @@ impl Driver {
             notices,
             status,
             unanswered: HashMap::new(),
-            expired: Vec::new(),
             commits: HashMap::new(),
             report: false,
             closing: None,
@@ -147,8 +136,10 @@ impl Driver {
             Command::Subscribe(topics) => self.machine.subscribe(now, topics),
             Command::Polled => self.machine.polled(now),
             Command::Pause(is_paused) => self.machine.want_records(now, !is_paused),
-            Command::Taken(records) => {
-                self.machine.polled(now);
+            Command::Taken { records, polled } => {
+                if polled {
+                    self.machine.polled(now);
+                }
                 self.machine.taken(now, records);
             }
             Command::Dropped(part) => self.machine.dropped(now, &part.into_acquisition()),
@@ -156,8 +147,7 @@ impl Driver {
             Command::Acknowledge(_) if self.closing.is_some() => {}
             Command::Acknowledge(acknowledgement) => self.acknowledge(now, acknowledgement),
             Command::Commit(answer) => {
-                let expired = std::mem::take(&mut self.expired);
-                self.commits.insert(self.machine.commit(now), (answer, expired));
+                self.commits.insert(self.machine.commit(now), answer);
             }
             Command::Report => self.report = true,
             Command::Close(deadline) => {
@@ -169,42 +159,38 @@ impl Driver {
     }
 
     fn acknowledge(&mut self, now: Instant, acknowledgement: Acknowledgement) {
-        let Acknowledgement { source, ranges, lock, answer } = acknowledgement;
-        let (topic_partition, topic) = (source.topic_partition, &source.topic);
-        if lock.is_over(now) {
-            let result = Err(ErrorCode::INVALID_RECORD_STATE);
-            self.expired.push((topic_partition, Arc::clone(topic), result));
-            give(answer, topic, topic_partition, result);
-            return self.report(Arc::clone(topic), topic_partition, ranges, result);
-        }
-        let renewed = ranges.iter().any(|range| range.ack == AckType::Renew).then_some(lock);
-        let id = self.machine.acknowledge(now, source.session, topic_partition, ranges);
-        if answer.is_some() || renewed.is_some() {
-            self.unanswered.insert(id, Unanswered { answer, renewed });
+        let Acknowledgement { source, ranges, answer, renewed } = acknowledgement;
+        let id = self.machine.acknowledge(now, source.session, source.topic_partition, ranges);
+        if let Some(answer) = answer {
+            self.unanswered.insert(id, (answer, renewed));
         }
     }
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Acquired(acquisition) => self.tell(Notice::Acquired(Part::new(acquisition, Instant::now()))),
+            Event::Acquired(acquisition) => self.tell(Notice::Acquired(Part::new(acquisition))),
             Event::SessionLost { session, .. } => self.tell(Notice::Lost(session, None)),
             Event::PartitionLost { session, topic_partition, .. } => {
                 self.tell(Notice::Lost(session, Some(topic_partition)));
             }
             Event::Acknowledged { id, topic, topic_partition, ranges, result, lock_deadline } => {
-                if let Some(Unanswered { answer, renewed }) = self.unanswered.remove(&id) {
-                    if let Some(lock) = renewed {
-                        lock.answered(Instant::now(), lock_deadline);
+                if let Some((answer, renewed)) = self.unanswered.remove(&id) {
+                    if let (Some(renewed), Some(deadline)) = (renewed, lock_deadline) {
+                        renewed.set(deadline).expect("an acknowledgement ends once");
                     }
-                    give(answer, &topic, topic_partition, result);
+                    let partition = TopicPartition { topic: Arc::clone(&topic), partition: topic_partition.partition };
+                    // The future may have been dropped.
+                    let _ = answer.send(result.map_err(|code| AckError::Failed { partition, code }));
                 }
-                self.report(topic, topic_partition, ranges, result);
+                if self.report {
+                    let TopicIdPartition { topic_id, partition } = topic_partition;
+                    self.tell(Notice::Acknowledged(Acknowledged { topic, topic_id, partition, ranges, result }));
+                }
             }
             Event::Committed { id, results } => {
-                if let Some((answer, mut all)) = self.commits.remove(&id) {
-                    all.extend(results);
-                    // The future of the commit may have been dropped.
-                    let _ = answer.send(CommitResults::new(all));
+                if let Some(answer) = self.commits.remove(&id) {
+                    // The future may have been dropped.
+                    let _ = answer.send(CommitResults::new(results));
                 }
             }
             Event::Assigned(partitions) => {
@@ -225,30 +211,9 @@ impl Driver {
         }
     }
 
-    fn report(
-        &self,
-        topic: Arc<str>,
-        TopicIdPartition { topic_id, partition }: TopicIdPartition,
-        ranges: Vec<AckRange>,
-        result: Result<(), ErrorCode>,
-    ) {
-        if self.report {
-            self.tell(Notice::Acknowledged(Acknowledged { topic, topic_id, partition, ranges, result }));
-        }
-    }
-
     fn tell(&self, notice: Notice) {
         // The application's end is gone once it has asked to close; it wants to know nothing more then.
         let _ = self.notices.send(notice);
-    }
-}
-
-/// Answers whoever waits for an acknowledgement.
-fn give(answer: Option<Answer>, topic: &Arc<str>, id: TopicIdPartition, result: Result<(), ErrorCode>) {
-    if let Some(answer) = answer {
-        let partition = || TopicPartition { topic: Arc::clone(topic), partition: id.partition };
-        // The future may have been dropped.
-        let _ = answer.send(result.map_err(|code| AckError::Failed { partition: partition(), code }));
     }
 }
 

@@ -19,6 +19,7 @@ use super::identity;
 use super::link::{Command, Link, Notice, closed};
 use super::part::Part;
 use crate::error::{ClientError, ErrorKind};
+use crate::net::random;
 
 /// Called with each acknowledgement that ended.
 type Callback = Box<dyn FnMut(&Acknowledged) + Send>;
@@ -31,6 +32,8 @@ pub(super) struct Handle {
     status: watch::Receiver<Status>,
     /// `None` once closing has begun.
     driver: Option<JoinHandle<Result<(), ClientError>>>,
+    /// A poll that waits longer tells so, lest it be taken for none at all (`max.poll.interval.ms`).
+    announce_every: Duration,
     close_timeout: Duration,
     member_id: String,
     subscription: Vec<String>,
@@ -50,7 +53,7 @@ impl Handle {
                 .remedy("call this inside a tokio runtime that has I/O and time enabled")
         })?;
         let member_id = config.member_id.clone().unwrap_or_else(identity::member_id);
-        let machine = ShareConsumerMachine::new(Instant::now(), identity::random(), config.options(&member_id));
+        let machine = ShareConsumerMachine::new(Instant::now(), random(), config.options(&member_id));
         let (link, commands) = Link::new();
         let (sender, notices) = mpsc::unbounded_channel();
         let (status_sender, status) = watch::channel(Status::default());
@@ -74,6 +77,7 @@ impl Handle {
             notices,
             status,
             driver,
+            announce_every: config.max_poll_interval / 3,
             close_timeout: config.client.net.request_timeout,
             member_id,
             subscription: Vec::new(),
@@ -101,26 +105,30 @@ impl Handle {
     /// Waits until there are records to take, and takes up to `max` of one acquisition; `None` at the deadline. Cancel-safe: nothing is
     /// taken before the last await.
     pub(super) async fn poll(&mut self, max: u32, deadline: Instant) -> Result<Option<Part>, ClientError> {
-        let mut announced = false;
+        let mut announced = None;
         loop {
             self.absorb();
-            self.check("polling a share consumer")?;
-            if let Some(part) = self.take(max) {
+            self.check(POLLING)?;
+            if let Some(part) = self.take(max, announced.is_none()) {
                 return Ok(Some(part));
             }
             if self.subscription.is_empty() {
                 let reason = "the consumer is not subscribed to any topic";
-                return Err(ClientError::new(ErrorKind::Invalid, "polling a share consumer", reason)
-                    .remedy("call subscribe first"));
+                return Err(ClientError::new(ErrorKind::Invalid, POLLING, reason).remedy("call subscribe first"));
             }
-            if !announced {
+            let now = Instant::now();
+            let again = *announced.get_or_insert_with(|| {
                 self.announce();
-                announced = true;
-            }
-            match timeout_at(deadline.into(), self.notices.recv()).await {
+                now + self.announce_every
+            });
+            match timeout_at(deadline.min(again).into(), self.notices.recv()).await {
                 Ok(Some(notice)) => self.notice(notice),
-                Ok(None) => self.failed(closed("polling a share consumer")),
-                Err(_) => return Ok(None),
+                Ok(None) => self.failed(closed(POLLING)),
+                Err(_) if deadline <= again => return Ok(None),
+                Err(_) => {
+                    self.announce();
+                    announced = Some(again + self.announce_every);
+                }
             }
         }
     }
@@ -130,13 +138,13 @@ impl Handle {
         self.link.send(Command::Polled);
     }
 
-    /// Takes up to `max` records of one acquisition, of what is there.
-    pub(super) fn take(&mut self, max: u32) -> Option<Part> {
+    /// Takes up to `max` records of one acquisition, of what is there; `polled` says whether this begins a poll that was not announced.
+    pub(super) fn take(&mut self, max: u32, polled: bool) -> Option<Part> {
         for part in self.buffer.expire(Instant::now()) {
             self.drop_part(part);
         }
         let part = self.buffer.take(max)?;
-        self.link.send(Command::Taken(part.records()));
+        self.link.send(Command::Taken { records: part.records(), polled });
         Some(part)
     }
 
@@ -263,6 +271,8 @@ impl fmt::Debug for Handle {
             .finish_non_exhaustive()
     }
 }
+
+const POLLING: &str = "polling a share consumer";
 
 /// When a time that begins now is over. Times too long for the clock are as good as a century.
 pub(super) fn deadline(timeout: Duration) -> Instant {

@@ -1,14 +1,8 @@
-//! Random numbers, for the member id and for jitter.
-
-use std::hash::{BuildHasher, RandomState};
+//! The id of a member.
 
 use ackflow_protocol::wire::Uuid;
 
-/// A number that differs between processes and calls. The standard library keys its hash maps with randomness of the operating system,
-/// which is all that is wanted here.
-pub(super) fn random() -> u64 {
-    RandomState::new().hash_one(0u8)
-}
+use crate::net::random;
 
 /// A member id as Kafka's client makes it: a random uuid of version 4.
 pub(super) fn member_id() -> String {

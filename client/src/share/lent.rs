@@ -38,7 +38,7 @@ impl LentRecords {
         let session = SessionId { node: -1, incarnation: 0 };
         let source = Arc::new(Source { topic: topic.into(), topic_partition, session, batches });
         let now = Instant::now();
-        Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now, now), place: Place::default() })
+        Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now), place: Place::default() })
     }
 
     /// The topic.

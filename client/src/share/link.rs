@@ -7,7 +7,7 @@ use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange, SessionId, Top
 use tokio::sync::{mpsc, oneshot};
 
 use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
-use super::lock::Lock;
+use super::lock::Renewal;
 use super::part::{Part, Source};
 use super::ranges;
 use crate::error::{ClientError, ErrorKind};
@@ -21,8 +21,8 @@ pub(super) enum Command {
     Polled,
     /// The application wants no records for now, or wants them again.
     Pause(bool),
-    /// The application polled and was handed so many records.
-    Taken(u32),
+    /// The application was handed so many records: by a poll that has not been announced, or not.
+    Taken { records: u32, polled: bool },
     /// Records that were acquired and will not be handed out: their lock or session is gone.
     Dropped(Part),
     /// Send verdicts.
@@ -40,10 +40,14 @@ pub(super) enum Command {
 pub(super) struct Acknowledgement {
     pub(super) source: Arc<Source>,
     pub(super) ranges: Vec<AckRange>,
-    pub(super) lock: Lock,
     /// Who waits for the answer, if anybody does.
-    pub(super) answer: Option<oneshot::Sender<Result<(), AckError>>>,
+    pub(super) answer: Option<Answer>,
+    /// Whose deadline moves when the lock is renewed.
+    pub(super) renewed: Option<Renewal>,
 }
+
+/// What the answer to an acknowledgement comes through.
+pub(super) type Answer = oneshot::Sender<Result<(), AckError>>;
 
 /// What the application has to know.
 #[derive(Debug)]
@@ -68,31 +72,33 @@ impl Link {
         (Self(sender), receiver)
     }
 
-    /// Whether the driver was there to take the command.
-    pub(super) fn send(&self, command: Command) -> bool {
-        self.0.send(command).is_ok()
+    pub(super) fn send(&self, command: Command) {
+        // Whoever waits for the answer learns that there will be none when its sender is gone.
+        let _ = self.0.send(command);
     }
 
     /// Sends verdicts that nobody waits for.
-    pub(super) fn acknowledge(&self, source: &Arc<Source>, lock: &Lock, ranges: Vec<AckRange>) {
+    pub(super) fn acknowledge(&self, source: &Arc<Source>, ranges: Vec<AckRange>) {
         if !ranges.is_empty() {
-            let acknowledgement =
-                Acknowledgement { source: Arc::clone(source), ranges, lock: lock.clone(), answer: None };
-            self.send(Command::Acknowledge(acknowledgement));
+            let source = Arc::clone(source);
+            self.send(Command::Acknowledge(Acknowledgement { source, ranges, answer: None, renewed: None }));
         }
     }
 
     /// Sends one verdict on `ranges`, and gives what its answer comes through.
-    pub(super) fn settle(&self, source: &Arc<Source>, lock: &Lock, ranges: &[AcquiredRange], ack: AckType) -> Settled {
+    pub(super) fn settle(
+        &self,
+        source: &Arc<Source>,
+        ranges: &[AcquiredRange],
+        ack: AckType,
+        renewed: Option<Renewal>,
+    ) -> Settled {
         let (sender, receiver) = oneshot::channel();
         let ranges = ranges::acknowledged(ranges, ack);
-        let acknowledgement =
-            Acknowledgement { source: Arc::clone(source), ranges, lock: lock.clone(), answer: Some(sender) };
-        if ack == AckType::Renew {
-            lock.renewing();
-        }
-        self.send(Command::Acknowledge(acknowledgement));
-        Settled::waiting(receiver, source.partition())
+        let (source, answer) = (Arc::clone(source), Some(sender));
+        let partition = source.partition();
+        self.send(Command::Acknowledge(Acknowledgement { source, ranges, answer, renewed }));
+        Settled::waiting(receiver, partition)
     }
 
     pub(super) fn commit(&self) -> Commit {

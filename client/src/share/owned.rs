@@ -12,6 +12,7 @@ use super::config::ShareConsumerConfig;
 use super::handle::{Handle, deadline};
 use super::lent::LentRecords;
 use super::link::{Command, Link};
+use super::lock::Renewal;
 use super::part::Part;
 use super::ranges;
 use super::records::{PartRecords, RecordError, ShareRecord};
@@ -70,7 +71,7 @@ impl OwnedShareConsumer {
     /// What [`poll`](Self::poll) would give without waiting. Errors are left to `poll`.
     pub fn try_poll(&mut self) -> Option<Delivery> {
         self.handle.absorb();
-        let part = self.handle.take(self.handle.max_poll_records)?;
+        let part = self.handle.take(self.handle.max_poll_records, true)?;
         Some(self.deliver(part))
     }
 
@@ -245,10 +246,10 @@ impl Delivery {
 
     fn settle(mut self, ack: AckType) -> Settled {
         let ranges = std::mem::take(&mut self.part.ranges);
-        self.send(&ranges, ack)
+        self.send(&ranges, ack, None)
     }
 
-    /// Decides about the undecided records in a range of offsets. [`AckType::Renew`] keeps them undecided; of a part it does not move
+    /// Decides about the undecided records in a range of offsets. [`AckType::Renew`] keeps them undecided; this way it does not move
     /// [`lock_deadline`](Self::lock_deadline), which holds for all.
     pub fn acknowledge(&mut self, offsets: RangeInclusive<i64>, ack: AckType) -> Settled {
         let (first, last) = (*offsets.start(), *offsets.end());
@@ -257,25 +258,23 @@ impl Delivery {
             ranges::insert(&mut self.part.ranges, removed);
             return Settled::ready(Err(AckError::NotHeld { partition: self.topic_partition(), first, last }));
         }
+        let settled = self.send(&removed, ack, None);
         if ack == AckType::Renew {
-            self.part.lock = self.part.lock.fork(self.part.ranges.is_empty());
-            let settled = self.send(&removed, ack);
             ranges::insert(&mut self.part.ranges, removed);
-            return settled;
         }
-        self.send(&removed, ack)
+        settled
     }
 
     /// Starts the lock of the undecided records anew (KIP-1222). When the broker agrees, [`lock_deadline`](Self::lock_deadline) moves.
     pub fn renew(&mut self) -> Settled {
-        self.part.lock = self.part.lock.fork(true);
-        self.send(&self.part.ranges, AckType::Renew)
+        let renewal = self.part.lock.renew();
+        self.send(&self.part.ranges, AckType::Renew, Some(renewal))
     }
 
-    fn send(&self, ranges: &[AcquiredRange], ack: AckType) -> Settled {
+    fn send(&self, ranges: &[AcquiredRange], ack: AckType, renewed: Option<Renewal>) -> Settled {
         match ranges {
             [] => Settled::ready(Ok(())),
-            _ => self.link.settle(&self.part.source, &self.part.lock, ranges, ack),
+            _ => self.link.settle(&self.part.source, ranges, ack, renewed),
         }
     }
 
@@ -291,7 +290,6 @@ impl Delivery {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        let released = ranges::acknowledged(&self.part.ranges, AckType::Release);
-        self.link.acknowledge(&self.part.source, &self.part.lock, released);
+        self.link.acknowledge(&self.part.source, ranges::acknowledged(&self.part.ranges, AckType::Release));
     }
 }

@@ -1,7 +1,6 @@
 //! A part of an acquisition: some of its offsets, and where their records lie.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
 use ackflow_protocol::records::{RecordBatch, RecordCursor};
@@ -36,14 +35,14 @@ pub(super) struct Place {
 }
 
 impl Part {
-    /// All of an acquisition that came at `received`.
-    pub(super) fn new(acquisition: Acquisition, received: Instant) -> Self {
+    /// All of an acquisition.
+    pub(super) fn new(acquisition: Acquisition) -> Self {
         let Acquisition { topic, topic_partition, session, lock_timeout, lock_deadline, ranges, batches, .. } =
             acquisition;
         Self {
             source: Arc::new(Source { topic, topic_partition, session, batches }),
             ranges,
-            lock: Lock::new(lock_timeout, lock_deadline, received),
+            lock: Lock::new(lock_timeout, lock_deadline),
             place: Place::default(),
         }
     }
@@ -69,13 +68,13 @@ impl Part {
         tail
     }
 
-    /// Takes the offsets of `verdicts`, all of which it has, away as a part of their own with a lock of its own.
+    /// Takes the offsets of `verdicts`, all of which it has, away as a part of their own.
     pub(super) fn take_ranges(&mut self, verdicts: &[AckRange]) -> Option<Self> {
         let mut taken = Vec::new();
         for verdict in verdicts {
             taken.append(&mut ranges::remove(&mut self.ranges, verdict.first..=verdict.last));
         }
-        (!taken.is_empty()).then(|| Self { ranges: taken, lock: self.lock.fork(true), ..self.clone() })
+        (!taken.is_empty()).then(|| Self { ranges: taken, ..self.clone() })
     }
 
     /// What is left of the acquisition in it, without the records.

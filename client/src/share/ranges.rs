@@ -134,7 +134,7 @@ mod tests {
             let all = ranges.clone();
             let before = offsets(&ranges);
             let removed = remove(&mut ranges, first..=first + len);
-            let (inside, outside): (Vec<_>, Vec<_>) = before.iter().partition(|o| (first..=first + len).contains(*o));
+            let (inside, outside): (Vec<i64>, Vec<i64>) = before.iter().partition(|o| (first..=first + len).contains(*o));
             prop_assert_eq!(offsets(&removed), inside);
             prop_assert_eq!(offsets(&ranges), outside);
             insert(&mut ranges, removed);

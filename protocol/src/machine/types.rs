@@ -152,7 +152,7 @@ pub enum Event {
     Committed {
         /// What `commit` returned.
         id: CommitId,
-        /// One entry a partition that had something outstanding, sorted by partition.
+        /// One entry a partition that had something outstanding or has failed since the last commit, sorted by partition.
         results: Vec<CommitResult>,
     },
     /// The partitions that this member serves have changed; all of them are listed, sorted by topic name and partition.

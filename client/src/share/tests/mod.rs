@@ -1,5 +1,6 @@
 //! Tests of the parts of a share consumer, without a broker.
 
+mod connections;
 mod consumer;
 mod owned;
 mod parts;
@@ -49,14 +50,14 @@ fn acquisition(ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -
         ranges,
         batches,
     };
-    Part::new(acquisition, now)
+    Part::new(acquisition)
 }
 
 /// The driver's end of a consumer, played by the test.
 struct FakeDriver {
     commands: mpsc::UnboundedReceiver<Command>,
     notices: mpsc::UnboundedSender<Notice>,
-    renewals: Vec<Acknowledgement>,
+    waiting: Vec<Acknowledgement>,
 }
 
 /// What the driver was told, in short.
@@ -74,7 +75,7 @@ impl FakeDriver {
         let config = ShareConsumerConfig::builder("localhost:9092", "g").max_poll_records(10).build().unwrap();
         let (_, status) = watch::channel(Status::default());
         let handle = Handle::new(&config, "m".to_owned(), link, receiver, status, None);
-        (handle, Self { commands, notices, renewals: Vec::new() })
+        (handle, Self { commands, notices, waiting: Vec::new() })
     }
 
     /// Acquires `count` records from `first` on.
@@ -87,13 +88,13 @@ impl FakeDriver {
         let mut told = Vec::new();
         while let Ok(command) = self.commands.try_recv() {
             told.push(match command {
-                Command::Taken(records) => Told::Taken(records),
+                Command::Taken { records, .. } => Told::Taken(records),
                 Command::Commit(_) => Told::Commit,
                 Command::Acknowledge(acknowledgement) => {
                     let short = |range: &AckRange| (range.first, range.last, range.ack as i8);
                     let ranges = acknowledgement.ranges.iter().map(short).collect();
                     if acknowledgement.answer.is_some() {
-                        self.renewals.push(acknowledgement);
+                        self.waiting.push(acknowledgement);
                     }
                     Told::Acknowledged(ranges)
                 }
@@ -106,9 +107,10 @@ impl FakeDriver {
 
     /// Answers every acknowledgement that somebody waits for.
     fn answer(&mut self, result: Result<(), ErrorCode>) {
-        for Acknowledgement { source, lock, answer, .. } in self.renewals.drain(..) {
-            let deadline = Instant::now() + 2 * LOCK;
-            lock.answered(Instant::now(), result.is_ok().then_some(deadline));
+        for Acknowledgement { source, answer, renewed, .. } in self.waiting.drain(..) {
+            if let (Some(renewed), Ok(())) = (renewed, result) {
+                renewed.set(Instant::now() + 2 * LOCK).unwrap();
+            }
             let failed = |code| AckError::Failed { partition: source.partition(), code };
             answer.unwrap().send(result.map_err(failed)).unwrap();
         }

@@ -54,7 +54,7 @@ async fn deliveries_settle_in_any_order_after_later_polls() {
             acknowledged(&[(10, 19)], AckType::Release),
         ]
     );
-    driver.renewals.truncate(1);
+    driver.waiting.truncate(1);
     driver.answer(Ok(()));
     settled.await.unwrap();
 }

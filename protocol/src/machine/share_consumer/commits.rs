@@ -19,7 +19,11 @@ pub(super) struct Commits {
     last_commit: u64,
     outstanding: BTreeSet<AckId>,
     waiting: Vec<Commit>,
+    /// What failed and no commit has told of: the next one does, lest a failure pass unseen that came before it.
+    failed: Results,
 }
+
+type Results = BTreeMap<TopicIdPartition, (Arc<str>, Result<(), ErrorCode>)>;
 
 #[derive(Debug)]
 struct Commit {
@@ -27,7 +31,14 @@ struct Commit {
     /// The newest acknowledgement that it covers.
     up_to: AckId,
     remaining: usize,
-    results: BTreeMap<TopicIdPartition, (Arc<str>, Result<(), ErrorCode>)>,
+    results: Results,
+}
+
+impl Commit {
+    fn committed(self) -> Event {
+        let results = self.results.into_iter().map(|(partition, (topic, result))| (partition, topic, result));
+        Event::Committed { id: self.id, results: results.collect() }
+    }
 }
 
 impl Commits {
@@ -43,15 +54,13 @@ impl Commits {
     pub(super) fn commit(&mut self) -> (CommitId, Option<Event>) {
         self.last_commit += 1;
         let id = CommitId(self.last_commit);
-        if self.outstanding.is_empty() {
-            return (id, Some(Event::Committed { id, results: Vec::new() }));
+        let remaining = self.outstanding.len();
+        let results = std::mem::take(&mut self.failed);
+        let commit = Commit { id, up_to: AckId(self.last_ack), remaining, results };
+        if remaining == 0 {
+            return (id, Some(commit.committed()));
         }
-        self.waiting.push(Commit {
-            id,
-            up_to: AckId(self.last_ack),
-            remaining: self.outstanding.len(),
-            results: BTreeMap::new(),
-        });
+        self.waiting.push(commit);
         (id, None)
     }
 
@@ -60,22 +69,21 @@ impl Commits {
         if !self.outstanding.remove(&outcome.id) {
             return Vec::new();
         }
+        let mut is_told = false;
         for commit in self.waiting.iter_mut().filter(|commit| outcome.id <= commit.up_to) {
+            is_told = true;
             commit.remaining -= 1;
-            let (_, result) =
-                commit.results.entry(outcome.topic_partition).or_insert_with(|| (outcome.topic.clone(), Ok(())));
-            *result = result.and(outcome.result);
+            add(&mut commit.results, outcome);
         }
-        self.waiting
-            .extract_if(.., |commit| commit.remaining == 0)
-            .map(|commit| Event::Committed {
-                id: commit.id,
-                results: commit
-                    .results
-                    .into_iter()
-                    .map(|(partition, (topic, result))| (partition, topic, result))
-                    .collect(),
-            })
-            .collect()
+        if !is_told && outcome.result.is_err() {
+            add(&mut self.failed, outcome);
+        }
+        self.waiting.extract_if(.., |commit| commit.remaining == 0).map(Commit::committed).collect()
     }
+}
+
+/// The first error of a partition counts.
+fn add(results: &mut Results, outcome: &Outcome) {
+    let (_, result) = results.entry(outcome.topic_partition).or_insert_with(|| (outcome.topic.clone(), Ok(())));
+    *result = result.and(outcome.result);
 }

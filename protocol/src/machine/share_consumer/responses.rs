@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Pause, ShareConsumerMachine,
-    node::{BUSY_WAIT, InFlight, Kind},
+    node::{BUSY_WAIT, InFlight, Kind, Node},
 };
 use crate::{
     machine::{
@@ -120,10 +120,9 @@ impl ShareConsumerMachine {
         data: &mut PartitionData,
         lock_deadline: Instant,
     ) {
-        // A partition that the session never listed is none of ours.
-        let Some(node) = self.nodes.get_mut(&node_id).filter(|node| node.session.lists(topic_partition)) else {
-            return;
-        };
+        // A partition that the session never listed is none of ours. Of a session that is about to end the broker takes everything back.
+        let wants = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
+        let Some(node) = self.nodes.get_mut(&node_id).filter(wants) else { return };
         let session = node.session.id();
         let Some(topic) = self.metadata.topic_name(topic_partition.topic_id).cloned() else { return };
         let records = data.records.take().unwrap_or_default();

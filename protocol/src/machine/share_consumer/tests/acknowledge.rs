@@ -71,7 +71,8 @@ fn row_04_a_connection_that_ends_while_idle_ends_the_session_and_fails_what_is_h
     let late = rig.acknowledge(session, partition(0), &[accept(2, 4)]);
     assert_eq!(rig.result(late), Err(ErrorCode::NETWORK_EXCEPTION));
     let commit = rig.commit();
-    assert_eq!(rig.committed(commit), Some(vec![]));
+    let lost = (partition(0), "topic".into(), Err(ErrorCode::NETWORK_EXCEPTION));
+    assert_eq!(rig.committed(commit), Some(vec![lost]));
     rig.answer_group();
     rig.sleep(ms(150));
     assert_eq!(rig.take_session(1).epoch(), 0);
@@ -431,4 +432,15 @@ fn closing_does_not_wait_for_a_fetch_that_an_idle_broker_holds() {
     assert!(matches!(rig.events.last(), Some(Event::Closed)));
     rig.respond(&idle, fetched(vec![acquired(0, 0, 4)]));
     assert!(rig.acquisitions().is_empty());
+}
+
+#[test]
+fn a_failure_that_came_before_a_commit_is_told_by_it_and_by_no_later_one() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.disconnect(1);
+    rig.acknowledge(session, partition(0), &[accept(0, 9)]);
+    let commits = [rig.commit(), rig.commit()].map(|commit| rig.committed(commit).unwrap().len());
+    assert_eq!(commits, [1, 0]);
 }

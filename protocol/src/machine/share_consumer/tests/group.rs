@@ -425,3 +425,14 @@ fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
     assert_eq!(rig.last_assignment().unwrap()[0].0.as_ref(), "topic");
     assert_eq!(rig.take_session(1).fetch().topics[0].topic_id, Uuid([9; 16]));
 }
+
+#[test]
+fn what_a_fetch_acquires_after_unsubscribing_is_left_to_the_end_of_the_session() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.subscribe(&[]);
+    rig.respond(&fetch, fetched(vec![acquired(0, 0, 9)]));
+    assert!(rig.acquisitions().is_empty());
+    let end = rig.take_session(1);
+    assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
+}

@@ -1,0 +1,149 @@
+//! Which connection carries what, and what becomes of it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseBroker};
+use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
+use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::wire::ApiKey;
+
+use super::super::connections::{Connections, Outcome, Role};
+use crate::config::ClientConfig;
+use crate::error::ErrorKind;
+use crate::net::testing::{Peer, Wire};
+
+fn connections(ports: &[u16]) -> Connections {
+    let servers: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let mut config = ClientConfig::new(&servers.join(",")).unwrap();
+    config.net.request_timeout = Duration::from_millis(300);
+    Connections::new(config)
+}
+
+fn broker(node: i32, peer: &Peer) -> BrokerAddress {
+    BrokerAddress { node, host: "127.0.0.1".to_owned(), port: peer.port() }
+}
+
+fn fetch() -> ClientRequest {
+    ClientRequest::ShareFetch(ShareFetchRequest::default())
+}
+
+fn metadata() -> ClientRequest {
+    ClientRequest::Metadata(MetadataRequest::default())
+}
+
+/// What follows from the next end of something.
+async fn next(connections: &mut Connections) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    let done = tokio::time::timeout(Duration::from_secs(10), connections.next()).await.expect("something ends");
+    connections.handle(done, &mut outcomes);
+    outcomes
+}
+
+async fn connected(connections: &mut Connections, peer: &Peer) -> Wire {
+    let (wire, outcomes) = tokio::join!(peer.accept(), next(connections));
+    assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
+    wire
+}
+
+#[tokio::test]
+async fn a_session_shares_its_connection_with_nothing() {
+    let peer = Peer::bind().await;
+    let mut connections = connections(&[peer.port()]);
+    let address = broker(1, &peer);
+    connections.send(RequestId(1), Destination::Any, metadata());
+    let mut any = connected(&mut connections, &peer).await;
+    let heartbeat = ClientRequest::Heartbeat(ShareGroupHeartbeatRequest::default());
+    connections.send(RequestId(2), Destination::Coordinator(address.clone()), heartbeat);
+    let mut coordinator = connected(&mut connections, &peer).await;
+    connections.send(RequestId(3), Destination::Session(address), fetch());
+    let mut session = connected(&mut connections, &peer).await;
+    for (wire, expected) in [
+        (&mut any, ApiKey::METADATA),
+        (&mut coordinator, ApiKey::SHARE_GROUP_HEARTBEAT),
+        (&mut session, ApiKey::SHARE_FETCH),
+    ] {
+        assert_eq!(wire.request().await.header.request_api_key, expected);
+    }
+}
+
+#[tokio::test]
+async fn row_04_a_session_whose_connection_ends_while_idle_is_lost_at_once() {
+    let peer = Peer::bind().await;
+    let mut connections = connections(&[peer.port()]);
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch());
+    let mut session = connected(&mut connections, &peer).await;
+    let request = session.request().await;
+    session.answer(&request, &ShareFetchResponse::default()).await;
+    let outcomes = next(&mut connections).await;
+    assert!(matches!(outcomes[..], [Outcome::Answered(RequestId(1), Ok(ClientResponse::ShareFetch(_)))]));
+
+    drop(session);
+    let outcomes = next(&mut connections).await;
+    assert!(matches!(outcomes[..], [Outcome::SessionLost(7)]), "{outcomes:?}");
+    // The next session has a connection of its own.
+    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), fetch());
+    let mut session = connected(&mut connections, &peer).await;
+    assert_eq!(session.request().await.header.request_api_key, ApiKey::SHARE_FETCH);
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_answered_in_time_ends_its_session_once() {
+    let peer = Peer::bind().await;
+    let mut connections = connections(&[peer.port()]);
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch());
+    let _silent = connected(&mut connections, &peer).await;
+    let mut outcomes = next(&mut connections).await;
+    outcomes.extend(next(&mut connections).await);
+    let lost = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::SessionLost(7))).count();
+    let failed = |outcome: &&Outcome| matches!(outcome, Outcome::Answered(RequestId(1), Err(error)) if error.kind() == ErrorKind::TimedOut);
+    assert_eq!((lost, outcomes.iter().filter(failed).count(), outcomes.len()), (1, 1, 2), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
+    let refused = Peer::bind().await.port();
+    let mut connections = connections(&[refused]);
+    connections.send(RequestId(1), Destination::Any, metadata());
+    connections.send(RequestId(2), Destination::Any, metadata());
+    let outcomes = next(&mut connections).await;
+    let mut failed = HashSet::new();
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Answered(id, Err(error)) => {
+                assert_eq!(error.kind(), ErrorKind::Unreachable);
+                failed.insert(id);
+            }
+            Outcome::Connected(Role::Any, _, Err(error)) => {
+                let text = error.to_string();
+                assert!(text.contains(&format!("bootstrap.servers=127.0.0.1:{refused}")), "{text}");
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+    assert_eq!(failed, HashSet::from([RequestId(1), RequestId(2)]));
+}
+
+#[tokio::test]
+async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
+    let (refused, first, second) = (Peer::bind().await.port(), Peer::bind().await, Peer::bind().await);
+    let mut connections = connections(&[refused, first.port()]);
+    connections.send(RequestId(1), Destination::Any, metadata());
+    let mut wire = connected(&mut connections, &first).await;
+    let asked = wire.request().await;
+    let broker = MetadataResponseBroker {
+        node_id: 2,
+        host: "127.0.0.1".to_owned(),
+        port: i32::from(second.port()),
+        ..Default::default()
+    };
+    wire.answer(&asked, &MetadataResponse { brokers: vec![broker], ..Default::default() }).await;
+    assert!(matches!(next(&mut connections).await[..], [Outcome::Answered(RequestId(1), Ok(_))]));
+
+    // The first is gone, and metadata has named another.
+    drop((wire, first));
+    assert!(next(&mut connections).await.is_empty());
+    connections.send(RequestId(2), Destination::Any, metadata());
+    connected(&mut connections, &second).await;
+}

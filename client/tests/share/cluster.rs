@@ -1,0 +1,186 @@
+//! A broker for one test, with a topic and a group of its own.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
+use ackflow_client::share::{
+    OwnedShareConsumer, ShareConsumer, ShareConsumerBuilder, ShareConsumerConfig, ShareRecords,
+};
+use ackflow_client::{Admin, ClientConfig, Connection};
+use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions};
+use ackflow_protocol::wire::Uuid;
+use ackflow_testkit::EmbeddedBroker;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// A broker, and the topic and group of one test.
+pub(crate) struct Cluster {
+    pub(crate) bootstrap: String,
+    pub(crate) admin: Admin,
+    pub(crate) topic: String,
+    pub(crate) group: String,
+    topic_id: Uuid,
+    /// Partitions of the topic that have records.
+    produced: Mutex<BTreeSet<i32>>,
+    embedded: Option<EmbeddedBroker>,
+}
+
+/// Fails a test that hangs.
+pub(crate) async fn within_a_minute(test: impl Future<Output = ()>) {
+    tokio::time::timeout(60 * SECOND, test).await.expect("the test takes more than a minute");
+}
+
+impl Cluster {
+    /// The real Kafka that the environment names.
+    pub(crate) async fn real() -> Self {
+        let bootstrap = std::env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka");
+        Self::new(bootstrap, None).await
+    }
+
+    /// An embedded broker that lives as long as this.
+    pub(crate) async fn embedded() -> Self {
+        let broker = EmbeddedBroker::start().await.unwrap();
+        Self::new(broker.bootstrap_servers(), Some(broker)).await
+    }
+
+    /// The embedded broker, where it is one.
+    pub(crate) fn broker(&self) -> &EmbeddedBroker {
+        self.embedded.as_ref().unwrap()
+    }
+
+    async fn new(bootstrap: String, embedded: Option<EmbeddedBroker>) -> Self {
+        let admin = Admin::new(ClientConfig::new(&bootstrap).unwrap());
+        let (topic, group) = (unique("topic"), unique("group"));
+        let mut cluster =
+            Self { bootstrap, admin, topic, group, topic_id: Uuid::ZERO, produced: Mutex::default(), embedded };
+        cluster.topic_id = cluster.create_topic(&cluster.topic, 3).await;
+        cluster.set_group_config("share.auto.offset.reset", "earliest").await;
+        cluster
+    }
+
+    /// The same with a topic of one partition, which is assigned to every member.
+    pub(crate) async fn with_one_partition(mut self) -> Self {
+        self.topic = unique("one");
+        self.topic_id = self.create_topic(&self.topic, 1).await;
+        self
+    }
+
+    pub(crate) async fn create_topic(&self, topic: &str, partitions: i32) -> Uuid {
+        let new = NewTopic { replication_factor: Some(1), ..NewTopic::new(topic, partitions) };
+        let id = self.admin.create_topics([new]).await.unwrap().remove(topic).unwrap().unwrap().id;
+        eventually("the leaders of the topic", async || {
+            let described = self.admin.describe_topics([topic]).await.ok()?.remove(topic)?.ok()?;
+            described.partitions.iter().all(|partition| partition.leader.is_some()).then_some(())
+        })
+        .await;
+        id
+    }
+
+    pub(crate) async fn set_group_config(&self, key: &str, value: &str) {
+        let group = ConfigResource::group(&self.group);
+        let changes = [(group.clone(), vec![ConfigChange::set(key, value)])];
+        self.admin.alter_configs(changes).await.unwrap().remove(&group).unwrap().unwrap();
+    }
+
+    /// Appends one batch, whose values are the numbers, to a partition of the topic.
+    pub(crate) async fn produce(&self, partition: i32, numbers: Range<u32>) {
+        self.produce_to(&self.topic, self.topic_id, partition, numbers).await;
+        self.produced.lock().unwrap().insert(partition);
+    }
+
+    pub(crate) async fn produce_to(&self, topic: &str, topic_id: Uuid, partition: i32, numbers: Range<u32>) {
+        let mut batch = BatchBuilder::new(BatchOptions { max_size: usize::MAX, ..BatchOptions::default() });
+        for number in numbers {
+            batch.try_append(1_700_000_000_000, None, Some(number.to_string().as_bytes()), []).unwrap().unwrap();
+        }
+        let partition_data = vec![PartitionProduceData { index: partition, records: Some(batch.build().unwrap()) }];
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 10_000,
+            topic_data: vec![TopicProduceData { name: topic.to_owned(), topic_id, partition_data }],
+            ..Default::default()
+        };
+        let config = ClientConfig::new(&self.bootstrap).unwrap();
+        let address = &config.bootstrap_servers.addresses()[0];
+        let connection = Connection::connect(&address.host, address.port, &config.net).await.unwrap();
+        eventually("the append", async || {
+            let response = connection.call(&request, 10 * SECOND).await.unwrap();
+            response.responses[0].partition_responses[0].error_code.is_none().then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) fn config(&self) -> ShareConsumerBuilder {
+        ShareConsumerConfig::builder(&self.bootstrap, &self.group)
+    }
+
+    /// A consumer of the topic.
+    pub(crate) fn consumer(&self, config: ShareConsumerBuilder) -> ShareConsumer {
+        let mut consumer = ShareConsumer::new(config.build().unwrap()).unwrap();
+        consumer.subscribe([&self.topic]).unwrap();
+        consumer
+    }
+
+    /// A consumer of the topic that hands out deliveries.
+    pub(crate) fn owned(&self, config: ShareConsumerBuilder) -> OwnedShareConsumer {
+        let mut consumer = OwnedShareConsumer::new(config.build().unwrap()).unwrap();
+        consumer.subscribe([&self.topic]).unwrap();
+        consumer
+    }
+
+    /// Waits until the group has nothing left to deliver or to acknowledge.
+    pub(crate) async fn no_lag_is_left(&self) {
+        eventually("lag 0", async || (self.lag().await == Some(0)).then_some(())).await;
+    }
+
+    /// How many records of the topic the group has not finished; `None` while a broker does not know. Of a partition that has no record, a
+    /// broker need not know.
+    pub(crate) async fn lag(&self) -> Option<i64> {
+        let offsets = self.admin.share_group_offsets(&self.group).await.ok()?;
+        let produced = self.produced.lock().unwrap().clone();
+        let lag = |partition: i32| offsets.iter().find(|o| o.topic == self.topic && o.partition == partition)?.lag;
+        produced.into_iter().map(lag).sum()
+    }
+}
+
+/// Looks every 20 ms until something is there.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..1000 {
+        if let Some(found) = look().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{what} did not come within 20 s");
+}
+
+fn unique(prefix: &str) -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!("{prefix}-{:016x}", RandomState::new().hash_one(0))
+}
+
+/// The records that came, each of which may come once.
+#[derive(Default)]
+pub(crate) struct Seen(HashSet<(i32, i64)>);
+
+impl Seen {
+    pub(crate) fn add(&mut self, partition: i32, offset: i64) {
+        assert!(self.0.insert((partition, offset)), "{partition}@{offset} came twice");
+    }
+
+    pub(crate) fn add_all(&mut self, records: &ShareRecords) {
+        for record in records {
+            let record = record.unwrap();
+            assert_eq!(record.delivery_count, 1);
+            self.add(record.partition, record.offset);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,150 @@
+//! What only a broker in the test's own hands can do.
+
+use ackflow_client::share::{AckType, AcknowledgementMode, OwnedShareConsumer, ShareConsumer, ShareConsumerConfig};
+use ackflow_client::{ClientError, ErrorKind};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, assign_offsets};
+use ackflow_protocol::wire::ErrorCode;
+use ackflow_testkit::EmbeddedBroker;
+use bytes::Bytes;
+
+use crate::cluster::{Cluster, SECOND, within_a_minute};
+
+#[tokio::test]
+async fn row_04_what_was_acquired_over_a_lost_connection_cannot_be_acknowledged_and_comes_again() {
+    within_a_minute(async {
+        let cluster = Cluster::embedded().await;
+        cluster.produce(0, 0..10).await;
+        let mut consumer = cluster.owned(cluster.config());
+        let held = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        cluster.broker().disconnect_all().await.unwrap();
+        let again = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        assert_eq!((again.first_offset(), again.last_offset(), again.max_delivery_count()), (0, 9, 2));
+        let error = held.accept().await.unwrap_err();
+        let lost = [ErrorCode::NETWORK_EXCEPTION, ErrorCode::SHARE_SESSION_NOT_FOUND];
+        assert!(error.code().is_some_and(|code| lost.contains(&code)), "{error}");
+        again.accept().await.unwrap();
+        let results = consumer.commit_sync(10 * SECOND).await.unwrap();
+        assert!(results.first_error().is_some(), "a commit tells of what has failed since the last one");
+        assert!(consumer.commit_sync(10 * SECOND).await.unwrap().is_empty());
+        consumer.close(10 * SECOND).await.unwrap();
+        cluster.no_lag_is_left().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn row_04_what_waits_in_the_buffer_of_a_lost_session_is_never_handed_out() {
+    within_a_minute(async {
+        let cluster = Cluster::embedded().await;
+        cluster.produce(0, 0..30).await;
+        let mut consumer = cluster.owned(cluster.config().max_poll_records(10));
+        let held = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        cluster.broker().disconnect_all().await.unwrap();
+        let mut counts = Vec::new();
+        while counts.len() < 30 {
+            let delivery = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+            // The driver hears of the lost connection a moment after it; until then it may hand out what it has.
+            if delivery.max_delivery_count() == 2 {
+                counts.extend(delivery.records().map(|record| record.unwrap().delivery_count));
+                drop(delivery.accept());
+            }
+        }
+        assert_eq!(counts, [2; 30]);
+        assert!(consumer.dropped_records() <= 20);
+        drop(held);
+        consumer.close(10 * SECOND).await.unwrap();
+        cluster.no_lag_is_left().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn row_16_a_corrupt_batch_is_told_of_once_and_the_next_one_delivered() {
+    within_a_minute(async {
+        let cluster = Cluster::embedded().await;
+        cluster.produce(0, 0..10).await;
+        let mut damaged = BatchBuilder::new(BatchOptions::default());
+        for _ in 0..5 {
+            damaged.try_append(0, None, Some(b"value"), []).unwrap();
+        }
+        let mut damaged = damaged.build().unwrap().to_vec();
+        assign_offsets(&mut damaged, 10, 0).unwrap();
+        *damaged.last_mut().unwrap() ^= 1;
+        cluster.broker().append_raw(&cluster.topic, 0, Bytes::from(damaged)).await.unwrap();
+        cluster.produce(0, 15..20).await;
+
+        let mut consumer = cluster.consumer(cluster.config().acknowledgement_mode(AcknowledgementMode::Explicit));
+        let (mut offsets, mut errors) = (Vec::new(), Vec::new());
+        while offsets.len() < 15 {
+            match consumer.poll(20 * SECOND).await {
+                Ok(records) => offsets.extend(records.iter().map(|record| record.unwrap().offset)),
+                Err(error) => errors.push(error),
+            }
+            consumer.acknowledge_all(AckType::Accept).unwrap();
+        }
+        assert_eq!(offsets, (0..10).chain(15..20).collect::<Vec<_>>());
+        let [error] = <[ClientError; 1]>::try_from(errors).unwrap();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+        let expected = format!("offsets 10 to 14 of {}-0 cannot be read and were rejected", cluster.topic);
+        assert!(error.to_string().contains(&expected), "{error}");
+        consumer.close(10 * SECOND).await.unwrap();
+        cluster.no_lag_is_left().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cluster_without_share_groups_is_named_with_the_remedy() {
+    within_a_minute(async {
+        let broker = EmbeddedBroker::builder().fast().share_version(0).topic("orders", 1).start().await.unwrap();
+        let config = ShareConsumerConfig::builder(&broker.bootstrap_servers(), "g").build().unwrap();
+        let mut consumer = ShareConsumer::new(config).unwrap();
+        consumer.subscribe(["orders"]).unwrap();
+        let error = consumer.poll(20 * SECOND).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnsupportedVersion);
+        assert!(error.to_string().contains("--feature share.version=1"), "{error}");
+        assert!(consumer.failure().is_some());
+        assert!(consumer.poll(20 * SECOND).await.is_err(), "there is no way on");
+        consumer.close(10 * SECOND).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_not_there_is_named_after_a_few_seconds() {
+    within_a_minute(async {
+        let gone = EmbeddedBroker::start().await.unwrap();
+        let servers = gone.bootstrap_servers();
+        gone.shutdown().await;
+        let mut consumer =
+            OwnedShareConsumer::new(ShareConsumerConfig::builder(&servers, "g").build().unwrap()).unwrap();
+        consumer.subscribe(["orders"]).unwrap();
+        let asked = std::time::Instant::now();
+        let error = consumer.poll(30 * SECOND).await.unwrap_err();
+        assert!(asked.elapsed() < 10 * SECOND);
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+        assert!(error.to_string().contains(&format!("bootstrap.servers={servers}")), "{error}");
+        assert!(error.is_retriable());
+        consumer.close(SECOND).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_consumer_that_loses_the_broker_it_had_waits_for_it() {
+    within_a_minute(async {
+        let broker = EmbeddedBroker::start().await.unwrap();
+        let config = ShareConsumerConfig::builder(&broker.bootstrap_servers(), "g").build().unwrap();
+        let mut consumer = OwnedShareConsumer::new(config).unwrap();
+        consumer.subscribe(["orders"]).unwrap();
+        broker.create_topic("orders", 1).await.unwrap();
+        while consumer.assignment().is_empty() {
+            assert!(consumer.poll(SECOND / 20).await.unwrap().is_none());
+        }
+        broker.shutdown().await;
+        assert!(consumer.poll(7 * SECOND).await.unwrap().is_none(), "no error: it was reached before");
+        let error = consumer.close(SECOND).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    })
+    .await;
+}

@@ -1,0 +1,57 @@
+//! Share consumers against brokers: each case runs on the embedded broker, and on the real Kafka that `ACKFLOW_BOOTSTRAP` names
+//! (`cargo xtask kafka --fast -- cargo test -p ackflow-client -- --ignored real_kafka_`).
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
+
+mod cluster;
+mod deliveries;
+mod embedded_only;
+mod membership;
+mod modes;
+mod renewal;
+
+/// Makes two tests of each case.
+macro_rules! cases {
+    ($($module:ident::$case:ident;)*) => {
+        mod embedded {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::cluster::within_a_minute(crate::$module::$case(crate::cluster::Cluster::embedded().await)).await;
+                }
+            )*
+        }
+
+        mod real_kafka_ {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                #[ignore = "needs a real Kafka"]
+                async fn $case() {
+                    crate::cluster::within_a_minute(crate::$module::$case(crate::cluster::Cluster::real().await)).await;
+                }
+            )*
+        }
+    };
+}
+
+cases! {
+    modes::implicit_mode_consumes_everything_once_and_leaves_no_lag;
+    modes::implicit_closing_does_not_accept_the_last_poll;
+    modes::explicit_released_records_come_again_and_rejected_ones_do_not;
+    modes::commits_whose_future_is_dropped_are_sent_all_the_same;
+    modes::the_callback_hears_of_every_acknowledgement_once;
+    modes::row_62_records_survive_polls_that_are_dropped;
+    modes::record_limit_never_acquires_more_than_a_poll_may_have;
+    renewal::renewed_records_are_handed_out_again_and_kept_beyond_their_lock;
+    renewal::deliveries_are_kept_by_renewing_them;
+    renewal::records_whose_lock_ends_are_delivered_to_others;
+    deliveries::deliveries_settle_from_many_tasks_in_any_order;
+    deliveries::released_records_are_delivered_up_to_the_limit_of_the_group;
+    deliveries::a_split_delivery_settles_in_halves;
+    deliveries::settling_after_closing_fails_and_the_records_come_again;
+    deliveries::a_batch_larger_than_a_poll_comes_in_slices;
+    membership::two_members_share_one_partition;
+    membership::a_consumer_that_is_dropped_gives_its_records_back_at_once;
+    membership::a_consumer_can_leave_and_subscribe_again;
+    membership::an_unknown_topic_is_named_and_served_once_it_exists;
+}

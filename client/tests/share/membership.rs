@@ -1,0 +1,93 @@
+//! Members that come, share, leave and vanish.
+
+use std::time::Instant;
+
+use ackflow_client::share::{OwnedShareConsumer, ShareConsumer};
+use ackflow_protocol::wire::ErrorCode;
+
+use crate::cluster::{Cluster, SECOND, Seen};
+
+/// Accepts what comes until nothing has come for two seconds.
+async fn consume(mut consumer: OwnedShareConsumer) -> Vec<(i32, i64)> {
+    let mut got = Vec::new();
+    while let Some(delivery) = consumer.poll(2 * SECOND).await.unwrap() {
+        got.extend(delivery.records().map(|record| record.unwrap()).map(|record| (record.partition, record.offset)));
+        tokio::time::sleep(SECOND / 500).await;
+        drop(delivery.accept());
+    }
+    consumer.close(10 * SECOND).await.unwrap();
+    got
+}
+
+pub(crate) async fn two_members_share_one_partition(cluster: Cluster) {
+    let cluster = cluster.with_one_partition().await;
+    let member = || cluster.owned(cluster.config().max_poll_records(50));
+    let (mut first, mut second) = (member(), member());
+    let deadline = Instant::now() + 20 * SECOND;
+    while first.assignment().is_empty() || second.assignment().is_empty() {
+        assert!(first.poll(SECOND / 20).await.unwrap().is_none());
+        assert!(second.poll(SECOND / 20).await.unwrap().is_none());
+        assert!(Instant::now() < deadline);
+    }
+    let consuming = [tokio::spawn(consume(first)), tokio::spawn(consume(second))];
+    for _ in 0..60 {
+        cluster.produce(0, 0..100).await;
+    }
+    let mut seen = Seen::default();
+    for consumed in consuming {
+        let got = consumed.await.unwrap();
+        assert!(!got.is_empty(), "each member gets a share");
+        got.into_iter().for_each(|(partition, offset)| seen.add(partition, offset));
+    }
+    assert_eq!(seen.len(), 6_000);
+    cluster.no_lag_is_left().await;
+}
+
+pub(crate) async fn a_consumer_that_is_dropped_gives_its_records_back_at_once(cluster: Cluster) {
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.consumer(cluster.config());
+    assert_eq!(consumer.poll(20 * SECOND).await.unwrap().len(), 10);
+    let dropped = Instant::now();
+    drop(consumer);
+    let mut consumer = cluster.owned(cluster.config());
+    let again = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    assert_eq!((again.len(), again.max_delivery_count()), (10, 2));
+    assert!(dropped.elapsed() < 10 * SECOND, "a lock would have lasted 30 s");
+    again.accept().await.unwrap();
+    consumer.close(10 * SECOND).await.unwrap();
+}
+
+pub(crate) async fn a_consumer_can_leave_and_subscribe_again(cluster: Cluster) {
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.consumer(cluster.config());
+    assert_eq!(consumer.poll(20 * SECOND).await.unwrap().len(), 10);
+    assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+    consumer.unsubscribe().unwrap();
+    assert!(consumer.poll(SECOND).await.unwrap_err().to_string().contains("call subscribe first"));
+    cluster.produce(0, 10..20).await;
+    consumer.subscribe([&cluster.topic]).unwrap();
+    let offsets: Vec<_> = consumer.poll(20 * SECOND).await.unwrap().iter().map(|r| r.unwrap().offset).collect();
+    assert_eq!(offsets, (10..20).collect::<Vec<_>>());
+    assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+}
+
+pub(crate) async fn an_unknown_topic_is_named_and_served_once_it_exists(cluster: Cluster) {
+    let topic = format!("{}-later", cluster.topic);
+    let mut consumer = ShareConsumer::new(cluster.config().build().unwrap()).unwrap();
+    consumer.subscribe([&topic]).unwrap();
+    let error = consumer.poll(20 * SECOND).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+    assert!(error.to_string().contains(&topic), "{error}");
+
+    let id = cluster.create_topic(&topic, 1).await;
+    cluster.produce_to(&topic, id, 0, 0..10).await;
+    let mut got = 0;
+    let deadline = Instant::now() + 30 * SECOND;
+    while got < 10 && Instant::now() < deadline {
+        got += consumer.poll(SECOND).await.map_or(0, |records| records.len());
+    }
+    assert_eq!(got, 10);
+    consumer.close(10 * SECOND).await.unwrap();
+}
