@@ -12,6 +12,8 @@ pub(crate) mod log;
 mod options;
 mod random;
 pub(crate) mod share;
+#[cfg(test)]
+mod tests;
 pub(crate) mod timers;
 pub(crate) mod topics;
 
@@ -150,6 +152,11 @@ impl Broker {
         }
         if let Some((key, partitions)) = self.sessions.disconnected(connection) {
             self.release(&key.group, &key.member, partitions);
+            // Kafka unloads the share partitions of a group when its last connection is gone. Locks that were left over,
+            // on partitions that had been taken out of a session, are lost with that.
+            if !self.sessions.has_members(&key.group) {
+                self.share_partitions.forget_acquired(&key.group);
+            }
         }
         self.complete_woken(now);
     }

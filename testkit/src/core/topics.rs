@@ -1,6 +1,6 @@
 //! The topics: names, ids, settings, and the logs of their partitions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use ackflow_protocol::wire::{ErrorCode, Uuid};
@@ -34,6 +34,7 @@ pub(crate) struct Topic {
 pub(crate) struct Topics {
     by_id: HashMap<Uuid, Topic>,
     by_name: BTreeMap<Arc<str>, Uuid>,
+    deleted: HashSet<Uuid>,
 }
 
 /// The longest topic name.
@@ -52,7 +53,13 @@ impl Topics {
     pub(crate) fn delete(&mut self, id: Uuid) -> Option<Topic> {
         let topic = self.by_id.remove(&id)?;
         self.by_name.remove(&topic.name);
+        self.deleted.insert(id);
         Some(topic)
+    }
+
+    /// Whether a topic of this id existed once.
+    pub(crate) fn was_deleted(&self, id: Uuid) -> bool {
+        self.deleted.contains(&id)
     }
 
     /// All topics, by name.
@@ -121,7 +128,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
         return Err("Topic name is invalid: the empty string is not allowed".to_owned());
     }
     if name == "." || name == ".." {
-        return Err("Topic name is invalid: '.' or '..' is not allowed".to_owned());
+        return Err(format!("Topic name is invalid: '{name}' is not allowed"));
     }
     if name.chars().count() > MAX_NAME {
         return Err(format!(

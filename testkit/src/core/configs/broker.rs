@@ -1,5 +1,7 @@
 //! Broker settings that mean something to the embedded broker. They are fixed when it is made.
 
+use std::cmp::Reverse;
+
 use super::{ConfigDef, ConfigType, Valid, Values, def, find};
 
 /// The settings. Bounds are Kafka's.
@@ -137,9 +139,10 @@ impl BrokerConfig {
     }
 }
 
-/// The setting whose name shares the most words with a name that does not exist.
+/// The setting whose name shares the most words with a name that does not exist; of several, the one of like length.
 fn nearest(name: &str) -> Option<&'static str> {
     let words: Vec<&str> = name.split('.').collect();
-    let shared = |def: &&ConfigDef| def.name.split('.').filter(|word| words.contains(word)).count();
-    DEFS.iter().max_by_key(shared).filter(|def| shared(def) > words.len() / 2).map(|def| def.name)
+    let shared = |def: &ConfigDef| def.name.split('.').filter(|word| words.contains(word)).count();
+    let nearest = DEFS.iter().max_by_key(|def| (shared(def), Reverse(def.name.len().abs_diff(name.len()))))?;
+    (shared(nearest) > words.len() / 2).then_some(nearest.name)
 }

@@ -51,11 +51,11 @@ pub(crate) fn acknowledge(
     let limits = broker.group_config(group).limits();
     let entry = broker.share_partitions.get_mut(group, partition);
     let entry = entry.ok_or((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None))?;
-    let released = entry.partition.acknowledge(now, &limits, member, ranges).map_err(|error| match error {
+    let more = entry.partition.acknowledge(now, &limits, member, ranges).map_err(|error| match error {
         AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
         AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
     })?;
-    if released {
+    if more {
         broker.woken.insert(partition);
     }
     broker.arm_locks(group, partition);

@@ -127,12 +127,14 @@ fn layered<'a>(
         let synonyms: Vec<(&str, &str, Source)> = [
             values.get(def.name).map(|value| (def.name, value.as_str(), own)),
             on_broker.map(|value| (inherited, value.as_str(), Source::StaticBroker)),
-            Some((inherited, def.default, Source::Default)),
+            // Kafka names no synonym for a topic's setting that brokers do not have.
+            (own != Source::Topic || def.broker_synonym.is_some()).then_some((inherited, def.default, Source::Default)),
         ]
         .into_iter()
         .flatten()
         .collect();
-        let (_, value, source) = synonyms[0];
+        let (value, source) =
+            synonyms.first().map_or((def.default, Source::Default), |&(_, value, source)| (value, source));
         Described { def, value, source, synonyms }
     })
 }

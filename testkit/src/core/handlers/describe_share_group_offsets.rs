@@ -66,12 +66,13 @@ fn topic(
         .iter()
         .map(|&partition_index| {
             let partition = TopicIdPartition { topic_id, partition: partition_index };
-            let share = broker.share_partitions.get(group_id, partition);
+            let share = broker.share_partitions.get(group_id, partition).filter(|share| share.has_state());
+            let lag = share.and_then(|_| broker.group_lag(group_id, &topic_name, partition_index));
             DescribeShareGroupOffsetsResponsePartition {
                 partition_index,
                 start_offset: share.map_or(UNKNOWN, |share| share.start_offset()),
                 leader_epoch: LEADER_EPOCH,
-                lag: broker.group_lag(group_id, &topic_name, partition_index).unwrap_or(UNKNOWN),
+                lag: lag.unwrap_or(UNKNOWN),
                 ..DescribeShareGroupOffsetsResponsePartition::default()
             }
         })

@@ -1,5 +1,7 @@
 //! IncrementalAlterConfigs of topics and groups. Broker settings are fixed.
 
+use std::collections::BTreeSet;
+
 use ackflow_protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterConfigsResourceResponse, AlterableConfig, IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -49,6 +51,10 @@ fn alter(broker: &mut Broker, resource: &AlterConfigsResource, validate_only: bo
         return Err(invalid(format!("Null value not supported for : {}", config.name)));
     }
     let name = &resource.resource_name;
+    let names: BTreeSet<&String> = resource.configs.iter().map(|config| &config.name).collect();
+    if names.len() < resource.configs.len() {
+        return Err(invalid("Error due to duplicate config keys".to_owned()));
+    }
     match resource.resource_type {
         TOPIC => {
             let unknown = || (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, format!("The topic '{name}' does not exist."));

@@ -21,11 +21,7 @@ pub(crate) fn handle(
 ) -> ShareAcknowledgeResponse {
     match acknowledge(broker, cx, request) {
         Ok(response) => response,
-        Err(error_code) => ShareAcknowledgeResponse {
-            error_code,
-            error_message: Some(error_code.meaning().to_owned()),
-            ..ShareAcknowledgeResponse::default()
-        },
+        Err(error_code) => ShareAcknowledgeResponse { error_code, ..ShareAcknowledgeResponse::default() },
     }
 }
 
@@ -59,7 +55,8 @@ fn acknowledge(
                 partition_index: asked.partition_index,
                 error_code,
                 error_message,
-                current_leader: LeaderIdAndEpoch::default(),
+                // Leaders never move, so nobody has to be pointed to another; Kafka writes zeros then.
+                current_leader: LeaderIdAndEpoch { leader_id: 0, leader_epoch: 0 },
             });
         }
     }

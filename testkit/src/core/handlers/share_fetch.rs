@@ -22,9 +22,11 @@ use crate::core::{Broker, Due};
 pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ShareFetchRequest) -> Answer {
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or_default());
     match begin(broker, cx, &request) {
-        Ok(fetch) => {
-            let is_idle = fetch.partitions.is_empty() || fetch.max_records <= 0 || fetch.max_bytes <= 0;
-            match broker.fetch(cx.now, &fetch, is_idle || wait.is_zero()) {
+        Ok(mut fetch) => {
+            if fetch.max_records <= 0 || fetch.max_bytes <= 0 {
+                fetch.partitions.clear();
+            }
+            match broker.fetch(cx.now, &fetch, wait.is_zero()) {
                 Some(fetched) => Answer::Reply(reply(broker, &fetch, fetched)),
                 None => {
                     let id = broker.parked.park(cx.connection, fetch);
@@ -37,36 +39,32 @@ pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: Shar
             }
         }
         // A client that finds no room for its session is held back, so that it does not ask again at once.
-        Err((ErrorCode::SHARE_SESSION_LIMIT_REACHED, message)) if !wait.is_zero() => {
-            let reply =
-                encode(cx.version, cx.correlation_id, &refusal(ErrorCode::SHARE_SESSION_LIMIT_REACHED, message));
+        Err(code @ ErrorCode::SHARE_SESSION_LIMIT_REACHED) if !wait.is_zero() => {
+            let reply = encode(cx.version, cx.correlation_id, &refusal(code));
             broker.timers.schedule(cx.now + wait, Due::Reply(cx.connection, reply));
             Answer::Parked
         }
-        Err((code, message)) => cx.reply(&refusal(code, message)),
+        Err(code) => cx.reply(&refusal(code)),
     }
 }
 
-fn refusal(error_code: ErrorCode, message: Option<String>) -> ShareFetchResponse {
-    ShareFetchResponse {
-        error_code,
-        error_message: Some(message.unwrap_or_else(|| error_code.meaning().to_owned())),
-        ..ShareFetchResponse::default()
-    }
+fn refusal(error_code: ErrorCode) -> ShareFetchResponse {
+    ShareFetchResponse { error_code, ..ShareFetchResponse::default() }
 }
 
 /// Does what comes before fetching: checks, session, acknowledgements.
-fn begin(
-    broker: &mut Broker,
-    cx: &RequestContext<'_>,
-    request: &ShareFetchRequest,
-) -> Result<ShareFetch, (ErrorCode, Option<String>)> {
+fn begin(broker: &mut Broker, cx: &RequestContext<'_>, request: &ShareFetchRequest) -> Result<ShareFetch, ErrorCode> {
     if broker.share_version == 0 {
-        return Err((ErrorCode::UNSUPPORTED_VERSION, None));
+        return Err(ErrorCode::UNSUPPORTED_VERSION);
     }
-    let key = session_key(request.group_id.as_deref(), request.member_id.as_deref()).map_err(|code| (code, None))?;
+    let key = session_key(request.group_id.as_deref(), request.member_id.as_deref())?;
+    let mode = match request.share_acquire_mode {
+        0 => AcquireMode::BatchOptimized,
+        1 => AcquireMode::RecordLimit,
+        _ => return Err(ErrorCode::UNKNOWN_SERVER_ERROR),
+    };
     check_renewal(request)?;
-    let partitions = enter_session(broker, cx, request, &key).map_err(|code| (code, None))?;
+    let partitions = enter_session(broker, cx, request, &key)?;
     broker.open_share_partitions(cx.now, &key.group, &partitions);
     let acknowledged = acknowledge(broker, cx, request, &key);
     if request.share_session_epoch == FINAL_EPOCH
@@ -77,12 +75,10 @@ fn begin(
     let most_bytes = i32::try_from(broker.config.int("fetch.max.bytes")).unwrap_or(i32::MAX);
     Ok(ShareFetch {
         version: cx.version,
+        opens_session: request.share_session_epoch == INITIAL_EPOCH,
         correlation_id: cx.correlation_id,
         key,
-        mode: match request.share_acquire_mode {
-            1 => AcquireMode::RecordLimit,
-            _ => AcquireMode::BatchOptimized,
-        },
+        mode,
         max_records: request.max_records,
         batch_size: request.batch_size,
         min_bytes: request.min_bytes,
@@ -93,20 +89,10 @@ fn begin(
 }
 
 /// A request with renewals fetches nothing, so that its answer is prompt.
-fn check_renewal(request: &ShareFetchRequest) -> Result<(), (ErrorCode, Option<String>)> {
-    if !request.is_renew_ack {
-        return Ok(());
-    }
-    for (name, value) in [
-        ("maxBytes", request.max_bytes),
-        ("minBytes", request.min_bytes),
-        ("maxRecords", request.max_records),
-        ("maxWaitMs", request.max_wait_ms),
-    ] {
-        if value > 0 {
-            let message = format!("Renew acknowledgement: {name} must be 0, not {value}.");
-            return Err((ErrorCode::INVALID_REQUEST, Some(message)));
-        }
+fn check_renewal(request: &ShareFetchRequest) -> Result<(), ErrorCode> {
+    let asks = [request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms];
+    if request.is_renew_ack && asks.iter().any(|&asked| asked > 0) {
+        return Err(ErrorCode::INVALID_REQUEST);
     }
     Ok(())
 }
@@ -189,9 +175,8 @@ pub(crate) fn reply(broker: &Broker, fetch: &ShareFetch, fetched: BTreeMap<Topic
             Fetched::Error(code) => {
                 let data = partitions.entry(partition).or_insert_with(|| empty(partition));
                 data.error_code = code;
-                data.error_message = Some(code.meaning().to_owned());
             }
-            Fetched::Records(records, acquired) if !acquired.is_empty() => {
+            Fetched::Records(records, acquired) if fetch.opens_session || !acquired.is_empty() => {
                 let data = partitions.entry(partition).or_insert_with(|| empty(partition));
                 data.records = Some(records);
                 data.acquired_records = acquired
@@ -225,7 +210,8 @@ pub(crate) fn reply(broker: &Broker, fetch: &ShareFetch, fetched: BTreeMap<Topic
 fn empty(partition: TopicIdPartition) -> PartitionData {
     PartitionData {
         partition_index: partition.partition,
-        current_leader: LeaderIdAndEpoch::default(),
+        // Leaders never move, so nobody has to be pointed to another; Kafka writes zeros then.
+        current_leader: LeaderIdAndEpoch { leader_id: 0, leader_epoch: 0 },
         records: Some(Bytes::new()),
         ..PartitionData::default()
     }

@@ -22,6 +22,8 @@ pub(crate) type AcknowledgeOutcome = Result<(), (ErrorCode, Option<String>)>;
 pub(crate) struct ShareFetch {
     /// The version of the request.
     pub(crate) version: i16,
+    /// Whether it opened its session: then partitions without records are answered as well.
+    pub(crate) opens_session: bool,
     /// The correlation id of the request.
     pub(crate) correlation_id: i32,
     /// Whose session it is.
@@ -73,6 +75,9 @@ impl Broker {
             let log = match self.topics.log(partition) {
                 Ok(log) => log,
                 Err(code) => {
+                    // A session remembers the name of a topic that was there when it began.
+                    let known = !fetch.opens_session && self.topics.was_deleted(partition.topic_id);
+                    let code = if known { ErrorCode::UNKNOWN_TOPIC_OR_PARTITION } else { code };
                     fetched.insert(partition, Fetched::Error(code));
                     continue;
                 }
@@ -115,7 +120,8 @@ impl Broker {
             let batches = log.read(candidate.offset, share.min(bytes_left), first);
             first &= batches.is_empty();
             // What lies behind the records that may be asked for at most need not be looked at.
-            let horizon = entry.partition.horizon(candidate.offset, records_left);
+            let first_read = batches.first().map_or(candidate.offset, |batch| batch.first.max(candidate.offset));
+            let horizon = entry.partition.horizon(first_read, records_left);
             let batches = &batches[..batches.partition_point(|batch| batch.first <= horizon)];
             let spans: Vec<LogSpan> =
                 batches.iter().map(|batch| LogSpan { first: batch.first, last: batch.last }).collect();

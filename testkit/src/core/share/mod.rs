@@ -69,6 +69,13 @@ impl SharePartitions {
         partitions.entry(partition).or_insert_with(|| Entry { partition: SharePartition::new(start()), armed: None })
     }
 
+    /// Forgets what the members of a group hold.
+    pub(crate) fn forget_acquired(&mut self, group: &str) {
+        for entry in self.by_group.get_mut(group).into_iter().flat_map(HashMap::values_mut) {
+            entry.partition.forget_acquired();
+        }
+    }
+
     /// Forgets the partition in every group.
     pub(crate) fn remove(&mut self, partition: TopicIdPartition) {
         for partitions in self.by_group.values_mut() {

@@ -88,6 +88,17 @@ impl ShareSessions {
         self.by_key.contains_key(key)
     }
 
+    /// Puts a session far ahead.
+    #[cfg(test)]
+    pub(crate) fn set_epoch(&mut self, key: &SessionKey, epoch: i32) {
+        self.by_key.get_mut(key).expect("the session is open").epoch = epoch;
+    }
+
+    /// Whether any member of the group has a session.
+    pub(crate) fn has_members(&self, group: &str) -> bool {
+        self.by_key.keys().any(|key| &*key.group == group)
+    }
+
     /// Ends a session and gives its partitions.
     pub(crate) fn close(&mut self, key: &SessionKey) -> Option<BTreeSet<TopicIdPartition>> {
         let session = self.by_key.remove(key)?;

@@ -51,8 +51,8 @@ pub(crate) enum AcknowledgeError {
 }
 
 impl SharePartition {
-    /// Applies the acknowledgements of `member`, all of them or none. `ranges` ascend. Says whether any record became
-    /// available.
+    /// Applies the acknowledgements of `member`, all of them or none. `ranges` ascend. Says whether there is more to
+    /// acquire now: records became available, or the start moved and made room.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
@@ -68,13 +68,13 @@ impl SharePartition {
             }
         }
         let Change { changed, renewed, released, .. } = change;
+        self.has_state |= !changed.is_empty();
         self.batches.extend(changed);
         for (first, last) in renewed {
             self.lock(now + limits.lock_duration, first, last);
         }
         self.search |= released;
-        self.move_start();
-        Ok(released)
+        Ok(self.move_start() || released)
     }
 
     fn acknowledge_range(

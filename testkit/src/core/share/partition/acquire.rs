@@ -105,9 +105,10 @@ impl SharePartition {
         pass.acquired
     }
 
-    /// An offset behind which a fetch from `fetch_offset` for `max_records` acquires nothing, the rest of a batch aside.
-    pub(crate) fn horizon(&self, fetch_offset: i64, max_records: i32) -> i64 {
-        self.end_offset.max(fetch_offset).saturating_add(max_records.into())
+    /// An offset behind which a fetch for `max_records` that finds its first record at `first_read` acquires nothing,
+    /// the rest of a batch aside.
+    pub(crate) fn horizon(&self, first_read: i64, max_records: i32) -> i64 {
+        self.end_offset.max(first_read).saturating_add(max_records.into())
     }
 
     /// How many records may be acquired, and up to which offset. At the limit of records in flight only those between

@@ -50,17 +50,31 @@ pub(crate) struct SharePartition {
     /// When locks run out, by deadline and first offset; the value is the last offset. Entries may be out of date: the
     /// runs decide.
     locks: BTreeMap<(Instant, i64), i64>,
+    /// Whether an attempt has ended: only then Kafka has a state of the partition that it can describe.
+    has_state: bool,
 }
 
 impl SharePartition {
     /// A share partition in which nothing was delivered yet.
     pub(crate) fn new(start_offset: i64) -> Self {
-        Self { start_offset, end_offset: start_offset, batches: BTreeMap::new(), search: false, locks: BTreeMap::new() }
+        Self {
+            start_offset,
+            end_offset: start_offset,
+            batches: BTreeMap::new(),
+            search: false,
+            locks: BTreeMap::new(),
+            has_state: false,
+        }
     }
 
     /// The first offset that is not done (SPSO).
     pub(crate) fn start_offset(&self) -> i64 {
         self.start_offset
+    }
+
+    /// Whether the attempt of any record has ended.
+    pub(crate) fn has_state(&self) -> bool {
+        self.has_state
     }
 
     /// The records at or above the start that are done already.
@@ -103,12 +117,29 @@ impl SharePartition {
         if self.batches.is_empty() { 0 } else { self.end_offset - self.start_offset + 1 }
     }
 
-    /// Gives back all records that `member` holds. It counts as a failed attempt. Says whether any became available.
+    /// Gives back all records that `member` holds. It counts as a failed attempt. Says whether there is more
+    /// to acquire now.
     pub(crate) fn release_all(&mut self, member: &str, limits: &ShareLimits) -> bool {
         self.end_attempts(i64::MIN, i64::MAX, limits, |state| state.is_held_by(member))
     }
 
-    /// Gives back all records whose lock has run out. Says whether any became available.
+    /// Forgets who holds what, as a broker does that lost its memory: acquisition is not part of the durable state, so
+    /// the attempts under way do not count.
+    pub(crate) fn forget_acquired(&mut self) {
+        for batch in self.batches.values_mut() {
+            let (first, last) = (batch.first(), batch.last());
+            batch.update(first, last, |run| {
+                if matches!(run.state, RecordState::Acquired { .. }) {
+                    run.state = RecordState::Available;
+                    run.delivery_count -= 1;
+                }
+            });
+        }
+        self.search = true;
+        self.locks.clear();
+    }
+
+    /// Gives back all records whose lock has run out. Says whether there is more to acquire now.
     pub(crate) fn expire_locks(&mut self, now: Instant, limits: &ShareLimits) -> bool {
         let mut released = false;
         while let Some((&(deadline, first), &last)) = self.locks.first_key_value() {
@@ -140,7 +171,7 @@ impl SharePartition {
     }
 
     /// Ends the attempt of each record in `first..=last` whose state `ends` picks: back to available, or archived at
-    /// the delivery limit.
+    /// the delivery limit. Says whether there is more to acquire now.
     fn end_attempts(
         &mut self,
         first: i64,
@@ -157,6 +188,7 @@ impl SharePartition {
             if batch.runs().len() > 1 || first > batch.first() || last < batch.last() {
                 batch.split();
             }
+            self.has_state = true;
             batch.update(first, last, |run| {
                 if ends(&run.state) {
                     end_attempt(run, limits);
@@ -165,17 +197,17 @@ impl SharePartition {
             });
         }
         self.search |= released;
-        self.move_start();
-        released
+        self.move_start() || released
     }
 
-    /// Lets the start offset pass what is done.
-    fn move_start(&mut self) {
+    /// Lets the start offset pass what is done. Says whether it moved.
+    fn move_start(&mut self) -> bool {
+        let before = self.start_offset;
         while let Some((&first, batch)) = self.batches.first_key_value() {
             match batch.runs().iter().find(|run| !run.state.is_terminal()) {
                 Some(run) => {
                     self.start_offset = self.start_offset.max(run.first);
-                    return;
+                    return self.start_offset != before;
                 }
                 None => {
                     self.start_offset = batch.last() + 1;
@@ -186,6 +218,7 @@ impl SharePartition {
         self.end_offset = self.start_offset;
         self.search = false;
         self.locks.clear();
+        self.start_offset != before
     }
 
     /// Notes that `first..=last` is locked until `deadline`.

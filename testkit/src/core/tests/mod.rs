@@ -1,0 +1,14 @@
+//! The rules of share groups, in virtual time. Where a test says what "Kafka" does, Kafka 4.4.0 was watched doing it.
+
+mod acknowledge;
+mod acquire;
+mod configs;
+mod delivery;
+mod group;
+mod hostile;
+mod offsets;
+mod produce;
+mod rig;
+mod sessions;
+mod topics;
+mod waiting;
