@@ -30,7 +30,8 @@ const FIRST_WORD: Duration = Duration::from_millis(2);
 /// How long a broker may hold a fetch while anything of the session is undecided: what is acknowledged meanwhile waits behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
-/// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more.
+/// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more. Where a group's value is
+/// another, fetches go a moment late or early.
 const RECORD_LOCKS: u64 = 2_000;
 
 #[derive(Debug)]
@@ -156,7 +157,7 @@ impl Node {
         if oldest.is_some() && (self.flush || self.ledger.has_renewals(now) || self.has_acks_of_others(now)) {
             return Step::Acknowledge;
         }
-        let fetch_at = ask.map(|_| if oldest.is_some() { now } else { self.fetch_at(now, last_taken) });
+        let fetch_at = ask.map(|ask| self.fetch_at(now, ask, oldest.is_some(), last_taken));
         if fetch_at.is_some_and(|at| at <= now) && self.no_fetch_before.is_none_or(|at| at <= now) {
             return Step::Fetch(ask);
         }
@@ -175,15 +176,20 @@ impl Node {
         Step::Wait(earlier(earlier(fetch_at, acks_at), expiry))
     }
 
-    /// When to fetch, as long as there is nothing to acknowledge: a fetch that goes too early makes the next acknowledgement wait.
-    fn fetch_at(&self, now: Instant, last_taken: Option<Instant>) -> Instant {
-        let holds_any = self.ledger.held_records() > 0;
-        let news = last_taken.max(self.acquired).filter(|_| holds_any);
-        let first_word = news.map_or(now, |news| news + FIRST_WORD);
-        let is_full =
-            holds_any && self.session.wanted().iter().all(|partition| self.ledger.held_in(*partition) >= RECORD_LOCKS);
-        let room = self.answered.filter(|_| is_full).map_or(now, |answered| answered + BUSY_WAIT);
-        first_word.max(room)
+    /// When to fetch for records: not so early that the broker has nothing to give for want of acknowledgements, which would then wait
+    /// behind the fetch.
+    fn fetch_at(&self, now: Instant, ask: Ask, has_acks: bool, last_taken: Option<Instant>) -> Instant {
+        let room: u64 = self
+            .session
+            .wanted()
+            .iter()
+            .map(|partition| RECORD_LOCKS.saturating_sub(self.ledger.held_in(*partition)))
+            .sum();
+        let enough = u64::from(ask.max_records.unsigned_abs()).min(RECORD_LOCKS).div_ceil(2);
+        let room_at = self.answered.filter(|_| room < enough).map_or(now, |answered| answered + BUSY_WAIT);
+        let news = last_taken.max(self.acquired).filter(|_| !has_acks && !self.ledger.is_empty());
+        let first_word_at = news.map_or(now, |news| news + FIRST_WORD);
+        room_at.max(first_word_at)
     }
 
     /// Whether something is to be acknowledged of a partition that this session does not fetch from: on a fetch, it would bring the
