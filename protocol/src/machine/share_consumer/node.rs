@@ -27,6 +27,9 @@ const RIDE: Duration = Duration::from_millis(5);
 /// How long a fetch waits for the first word about records that have just come or were just taken, which it can carry then.
 const FIRST_WORD: Duration = Duration::from_millis(2);
 
+/// The same where the broker has given all it has, so that the fetch would most likely be held.
+const FIRST_WORD_AT_END: Duration = Duration::from_millis(10);
+
 /// How long a broker may hold a fetch while anything of the session is undecided: what is acknowledged meanwhile waits behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
@@ -58,6 +61,8 @@ pub(super) struct Node {
     pub(super) answered: Option<Instant>,
     /// When one last acquired anything.
     pub(super) acquired: Option<Instant>,
+    /// Whether that was less than the broker was asked for.
+    pub(super) at_end: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,8 +81,8 @@ pub(super) struct InFlight {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// ShareFetch; `asks`: for records.
-    Fetch { asks: bool },
+    /// ShareFetch, for so many records.
+    Fetch { asked: u32 },
     /// ShareAcknowledge.
     Acknowledge,
     /// The ShareAcknowledge that ends the session.
@@ -113,6 +118,7 @@ impl Node {
             reported: None,
             answered: None,
             acquired: None,
+            at_end: false,
         }
     }
 
@@ -123,7 +129,7 @@ impl Node {
 
     /// Whether a fetch for records is out.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(self.in_flight, Some(InFlight { kind: Kind::Fetch { asks: true }, .. }))
+        matches!(self.in_flight, Some(InFlight { kind: Kind::Fetch { asked: 1.. }, .. }))
     }
 
     /// Whether the records of a session can be acknowledged.
@@ -188,7 +194,8 @@ impl Node {
         let enough = u64::from(ask.max_records.unsigned_abs()).min(RECORD_LOCKS).div_ceil(2);
         let room_at = self.answered.filter(|_| room < enough).map_or(now, |answered| answered + BUSY_WAIT);
         let news = last_taken.max(self.acquired).filter(|_| !has_acks && !self.ledger.is_empty());
-        let first_word_at = news.map_or(now, |news| news + FIRST_WORD);
+        let first_word = if self.at_end { FIRST_WORD_AT_END } else { FIRST_WORD };
+        let first_word_at = news.map_or(now, |news| news + first_word);
         room_at.max(first_word_at)
     }
 

@@ -66,26 +66,29 @@ impl ShareConsumerMachine {
             return;
         }
         let mut is_empty = true;
+        let mut records = 0;
         for topic in response.responses {
             for partition in topic.partitions {
                 let topic_partition =
                     TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
                 is_empty &= partition.acquired_records.is_empty() && partition.error_code.is_none();
-                self.fetched_partition(now, node_id, request, topic_partition, partition);
+                records += self.fetched_partition(now, node_id, request, topic_partition, partition);
             }
         }
         let policy = self.retry_policy(request.kind);
         let Some(node) = self.nodes.get_mut(&node_id) else { return };
         node.ledger.answered_rest(now, ErrorCode::INVALID_RECORD_STATE, policy);
         node.answered = Some(now);
-        if !is_empty {
+        if let (Kind::Fetch { asked }, 1..) = (request.kind, records) {
             node.acquired = Some(now);
+            node.at_end = records < asked / 2;
         }
         // A broker that has nothing holds the fetch. One that answers at once would be asked in a loop.
         let early = request.written + request.max_wait.min(BUSY_WAIT);
         node.no_fetch_before = (is_empty && now < early).then_some(early);
     }
 
+    /// Takes in what a fetch says about one partition. Returns how many records it brought.
     fn fetched_partition(
         &mut self,
         now: Instant,
@@ -93,25 +96,27 @@ impl ShareConsumerMachine {
         request: InFlight,
         topic_partition: TopicIdPartition,
         mut data: PartitionData,
-    ) {
+    ) -> u32 {
         let lock_deadline = self.lock_deadline(request);
         let policy = self.retry_policy(request.kind);
-        let Some(node) = self.nodes.get_mut(&node_id) else { return };
+        let Some(node) = self.nodes.get_mut(&node_id) else { return 0 };
         node.ledger.answered(now, topic_partition, data.acknowledge_error_code, lock_deadline, policy);
         let leader = (data.current_leader.leader_id, data.current_leader.leader_epoch);
         if !data.acknowledge_error_code.is_none() {
             self.partition_error(now, node_id, topic_partition, data.acknowledge_error_code, leader, false);
         }
         if !data.error_code.is_none() {
-            return self.partition_error(now, node_id, topic_partition, data.error_code, leader, true);
+            self.partition_error(now, node_id, topic_partition, data.error_code, leader, true);
+            return 0;
         }
         self.paused.remove(&topic_partition);
-        if !data.acquired_records.is_empty() {
-            self.acquire(now, node_id, topic_partition, &mut data, lock_deadline);
+        if data.acquired_records.is_empty() {
+            return 0;
         }
+        self.acquire(now, node_id, topic_partition, &mut data, lock_deadline)
     }
 
-    /// Takes over what was acquired of one partition.
+    /// Takes over what was acquired of one partition. Returns how many records may be handed out.
     fn acquire(
         &mut self,
         now: Instant,
@@ -119,12 +124,12 @@ impl ShareConsumerMachine {
         topic_partition: TopicIdPartition,
         data: &mut PartitionData,
         lock_deadline: Instant,
-    ) {
+    ) -> u32 {
         // A partition that the session never listed is none of ours. Of a session that is about to end the broker takes everything back.
         let wants = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
-        let Some(node) = self.nodes.get_mut(&node_id).filter(wants) else { return };
+        let Some(node) = self.nodes.get_mut(&node_id).filter(wants) else { return 0 };
         let session = node.session.id();
-        let Some(topic) = self.metadata.topic_name(topic_partition.topic_id).cloned() else { return };
+        let Some(topic) = self.metadata.topic_name(topic_partition.topic_id).cloned() else { return 0 };
         let records = data.records.take().unwrap_or_default();
         let (check_crcs, limit) = (self.options.check_crcs, self.options.decompression_limit);
         let content = acquisition::read(records, &data.acquired_records, check_crcs, limit);
@@ -162,6 +167,7 @@ impl ShareConsumerMachine {
             self.fail_with(MachineError::passing(kind));
             self.pause(now, node_id, topic_partition);
         }
+        content.records
     }
 
     fn acknowledged(&mut self, now: Instant, node_id: i32, request: InFlight, response: ShareAcknowledgeResponse) {

@@ -280,7 +280,8 @@ impl ShareConsumerMachine {
                     node.ledger = AckLedger::default();
                 }
                 let request = wire::share_fetch(&self.options, step, acks, ask, max_wait);
-                (Kind::Fetch { asks: ask.is_some() }, ClientRequest::ShareFetch(request), max_wait, opening)
+                let asked = ask.map_or(0, |ask| ask.max_records.unsigned_abs());
+                (Kind::Fetch { asked }, ClientRequest::ShareFetch(request), max_wait, opening)
             }
             Step::Acknowledge | Step::End => {
                 let is_end = step == Step::End;

@@ -60,7 +60,7 @@ fn row_04_a_connection_that_ends_while_idle_ends_the_session_and_fails_what_is_h
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 4);
     let session = rig.take().session;
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     rig.respond(&fetch, fetched(vec![]));
     let decided = rig.acknowledge(session, partition(0), &[accept(0, 1)]);
@@ -195,7 +195,7 @@ fn row_11_acknowledgements_in_any_order_go_out_sorted_and_disjoint() {
     rig.deliver(1, 0, 0, 9);
     let session = rig.take().session;
     // A request is out, so they gather.
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     for (offset, ack) in
         [(9, AckType::Accept), (3, AckType::Accept), (4, AckType::Accept), (5, AckType::Release), (1, AckType::Accept)]
@@ -240,7 +240,7 @@ fn row_12_a_renewal_that_is_not_sent_yet_gives_way_to_what_is_said_after_it() {
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 9);
     let session = rig.take().session;
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     let renewal = rig.acknowledge(session, partition(0), &[range(0, 9, AckType::Renew)]);
     let ack = rig.acknowledge(session, partition(0), &[accept(0, 3)]);
@@ -260,7 +260,7 @@ fn row_12_a_broker_without_renewal_fails_the_renewal_alone() {
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 9);
     let session = rig.take().session;
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     let ack = rig.acknowledge(session, partition(0), &[accept(0, 3)]);
     let renewal = rig.acknowledge(session, partition(0), &[range(4, 9, AckType::Renew)]);
@@ -284,7 +284,7 @@ fn what_the_broker_does_not_mention_has_failed() {
     rig.respond(&fetch, fetched(vec![acquired(0, 0, 4), acquired(1, 0, 4)]));
     let session = rig.take().session;
     rig.taken(5);
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     let mentioned = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
     let silent = rig.acknowledge(session, partition(1), &[accept(0, 4)]);

@@ -21,7 +21,7 @@ fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nob
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 9);
     let session = rig.take().session;
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     let waiting = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
     rig.respond(&fetch, moved_to(0, 2, 6));
@@ -184,7 +184,7 @@ fn a_partition_with_an_error_does_not_hold_the_others_of_its_broker() {
     let fetch = rig.take_session(1);
     rig.respond(&fetch, fetched(vec![partition_error(0, ErrorCode::TOPIC_AUTHORIZATION_FAILED), acquired(1, 0, 9)]));
     rig.take();
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let next = rig.take_session(1);
     assert_eq!((forgotten(&next), rig.acquisitions().len()), (vec![0], 1));
     let errors = rig.errors();
@@ -263,7 +263,7 @@ fn a_fetch_after_a_leader_came_back_acknowledges_nothing_of_before() {
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 9);
     let session = rig.take().session;
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     rig.fail(&fetch, RequestFailure::TimedOut);
     assert_eq!(rig.lost_sessions(), [(session, ErrorCode::NETWORK_EXCEPTION)]);
@@ -280,7 +280,7 @@ fn a_disconnect_that_is_told_twice_counts_once() {
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 9);
     rig.take();
-    rig.sleep(ms(3));
+    rig.sleep(ms(10));
     let fetch = rig.take_session(1);
     rig.disconnect(1);
     rig.fail(&fetch, RequestFailure::Disconnected);
