@@ -119,22 +119,22 @@ impl Producer {
         let size = shared.check_size(&record)?;
         let timestamp = record.timestamp.unwrap_or_else(now_ms);
         let (mut at, mut may_move_on) = shared.choose(&topic, &record)?;
-        let mut room = None;
+        let (mut room, mut moved_on) = (None, false);
         loop {
             let partition = &topic.partitions[at];
             let appended = partition.lock().append(&record, timestamp, Instant::now, &mut room, may_move_on);
             match appended.map_err(|error| invalid(&record, error.to_string()))? {
-                Append::Queued { delivery, activated, sealed } => {
+                Append::Queued { delivery, activated, changed } => {
                     if activated {
                         shared.activate(partition);
                     }
-                    if activated || sealed {
+                    if activated || changed || moved_on {
                         shared.wake.notify_one();
                     }
                     return Ok(delivery);
                 }
                 Append::MoveOn => {
-                    may_move_on = false;
+                    (may_move_on, moved_on) = (false, true);
                     at = topic.choose_another();
                 }
                 Append::NeedsRoom => room = Some(shared.wait_for_room(&record, size).await?),

@@ -308,7 +308,10 @@ impl Sender {
             queue.resolve(now, batch, verdict);
             if is_about_leaders(response.error_code) {
                 self.shared.topics.wanted.notify_one();
-                self.take_hint(answer, response, topic_id).into_iter().for_each(|leader| queue.lead(leader));
+                match self.take_hint(answer, response, topic_id) {
+                    Some(leader) => queue.lead(leader),
+                    None => queue.lose_leader(),
+                }
             }
         }
     }

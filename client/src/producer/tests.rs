@@ -1,4 +1,7 @@
-//! The producer against a real Kafka (`cargo xtask kafka -- cargo test -- --ignored real_kafka_`), and against brokers that
-//! a test plays.
+//! The producer against brokers that a test plays, and against a real Kafka
+//! (`cargo xtask kafka -- cargo test -- --ignored real_kafka_`).
 
+mod broker;
+mod faults;
+mod flow;
 mod real_kafka;

@@ -177,8 +177,7 @@ impl Topics {
                 Some(old) => {
                     for partition in &old.partitions {
                         let mut queue = partition.lock();
-                        let leader = queue.leader();
-                        queue.lead(Leader { node: -1, ..leader });
+                        queue.lose_leader();
                         queue.block(error.clone());
                     }
                     Entry::Found(old)

@@ -9,10 +9,13 @@
 //! ```
 //!
 //! After the first failure nothing more is taken until every batch in flight has its answer (`draining`). Then those that
-//! may be sent again go back in their order: with the same bytes and sequence numbers, or, where a batch was given up or
-//! the broker has lost count, all with new ones under a new epoch. So the broker always sees one unbroken sequence.
+//! may be sent again go back in their order, with the same bytes and sequence numbers. Where a batch was given up or the
+//! leader has lost count, those behind it get new numbers under a new epoch once those before it are done. So a leader
+//! always sees one unbroken sequence.
 
 mod recovery;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,11 +55,14 @@ pub(super) struct Queue {
     /// What can be sent, those that were sent before in front.
     sealed: VecDeque<Batch>,
     in_flight: usize,
+    /// How many of those were sent before. A leader remembers five batches of a producer, so until it has answered them
+    /// nothing new is sent that would push them out of its memory.
+    sent_again: usize,
     /// What came back and may be sent again.
     returned: Vec<Batch>,
     draining: bool,
-    /// Whether the sequence is broken, and how badly.
-    broken: Broken,
+    /// Where the sequence is broken, if it is.
+    broken: Option<Break>,
     producer: Option<ProducerId>,
     /// Whether the leader has confirmed a batch of the sequence. A leader takes any number for the first one that it sees
     /// of a producer, so until then one batch goes at a time, lest the second one be taken for the first.
@@ -98,14 +104,15 @@ struct Open {
     since: Instant,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Broken {
-    /// The broker expects the next sequence number.
-    No,
-    /// It does not: go on under the next epoch, from 0.
-    Sequence,
-    /// It refuses the producer id: go on under another.
-    Id,
+/// A hole in the sequence. What comes before it keeps its numbers, which tell the leader whether it has it already; what
+/// comes after it gets new ones. That cannot have been written where the leader misses or refuses the batch at the hole.
+/// Where that batch was given up instead, nobody knows, and what comes after it may be written twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Break {
+    /// The order of the first batch that needs a new number, if it is still there.
+    at: u64,
+    /// Whether the producer id is of no use any more; else its next epoch will do.
+    id_is_refused: bool,
 }
 
 /// What came of appending a record.
@@ -116,8 +123,8 @@ pub(super) enum Append {
         delivery: DeliveryFuture,
         /// The sender has to be told of the partition.
         activated: bool,
-        /// The sender has to be told that a batch is full.
-        sealed: bool,
+        /// The sender has to look at the partition: a batch has ended or begun.
+        changed: bool,
     },
     /// A batch has to be begun, for which there must be room in `buffer.memory`.
     NeedsRoom,
@@ -164,9 +171,10 @@ impl Queue {
             open: None,
             sealed: VecDeque::new(),
             in_flight: 0,
+            sent_again: 0,
             returned: Vec::new(),
             draining: false,
-            broken: Broken::No,
+            broken: None,
             producer: None,
             established: false,
             refused: None,
@@ -195,13 +203,11 @@ impl Queue {
         if self.closed {
             return Ok(Append::Closed);
         }
-        let mut sealed = false;
         if let Some(index) = self.append_to_open(record, timestamp)? {
-            return Ok(self.queued(index, timestamp, sealed));
+            return Ok(self.queued(index, timestamp, false));
         }
         if self.open.is_some() {
             self.seal(now());
-            sealed = true;
         }
         if may_move_on && self.since_chosen >= self.limits.batch_size / 2 {
             self.since_chosen = 0;
@@ -222,7 +228,7 @@ impl Queue {
         };
         self.open = Some(Open { builder: BatchBuilder::new(options), promise, room, since: now() });
         let index = self.append_to_open(record, timestamp)?.expect("the first record of a batch always fits");
-        Ok(self.queued(index, timestamp, sealed))
+        Ok(self.queued(index, timestamp, true))
     }
 
     fn append_to_open(&mut self, record: &ProducerRecord, timestamp: i64) -> Result<Option<i32>, BuildError> {
@@ -236,11 +242,11 @@ impl Queue {
         Ok(index)
     }
 
-    fn queued(&mut self, index: i32, timestamp: i64, sealed: bool) -> Append {
+    fn queued(&mut self, index: i32, timestamp: i64, changed: bool) -> Append {
         let open = self.open.as_ref().expect("a record was just appended to it");
         let delivery = DeliveryFuture::new(open.promise.completion().clone(), index, timestamp);
         let activated = !std::mem::replace(&mut self.active, true);
-        Append::Queued { delivery, activated, sealed }
+        Append::Queued { delivery, activated, changed }
     }
 
     /// Ends the open batch, if there is one. Compression happens here, in the caller that fills the batch.
@@ -296,6 +302,13 @@ impl Queue {
                 None => return Take::NeedsProducerId { other_than: self.refused },
             }
         }
+        let waits = |batch: &Batch| {
+            let is_behind_break = self.broken.is_some_and(|broken| batch.order >= broken.at);
+            is_behind_break || (self.sent_again > 0 && batch.attempts == 0)
+        };
+        if self.sealed.front().is_some_and(waits) {
+            return Take::Nothing(self.next_expiry());
+        }
         let Some(mut batch) = self.sealed.pop_front() else {
             return Take::Nothing(None);
         };
@@ -303,6 +316,7 @@ impl Queue {
             batch.assign(producer, self.next_sequence);
             self.next_sequence = sequence_after(self.next_sequence, batch.count);
         }
+        self.sent_again += usize::from(batch.attempts > 0);
         batch.attempts += 1;
         self.in_flight += 1;
         Take::Batch(batch)
@@ -341,6 +355,11 @@ impl Queue {
             self.blocked = None;
         }
         self.leader = leader;
+    }
+
+    /// Forgets who leads the partition, until metadata says it.
+    pub(super) fn lose_leader(&mut self) {
+        self.lead(Leader { node: -1, ..self.leader });
     }
 
     /// Says why nothing can be sent, for the error of those that expire.

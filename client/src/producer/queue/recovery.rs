@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::time::Instant;
 
-use super::{Broken, Queue, Verdict};
+use super::{Break, Queue, Verdict};
 use crate::error::ClientError;
 use crate::net::random;
 use crate::producer::batch::{Batch, ProducerId};
@@ -13,6 +13,7 @@ impl Queue {
     /// Takes over what a broker's answer, or the lack of one, means for a batch that was taken.
     pub(in crate::producer) fn resolve(&mut self, now: Instant, mut batch: Batch, verdict: Verdict) {
         self.in_flight -= 1;
+        self.sent_again -= usize::from(batch.attempts > 1);
         match verdict {
             Verdict::Appended(appended) => {
                 self.failures = 0;
@@ -27,28 +28,30 @@ impl Queue {
             Verdict::OutOfSequence(error) => {
                 // Where an earlier batch failed too, it is what the broker misses, and comes again first.
                 if !self.draining {
-                    self.break_sequence(Broken::Sequence);
+                    self.break_sequence(batch.order);
                 }
                 self.draining = true;
                 batch.last_error = Some(error);
                 self.returned.push(batch);
             }
             Verdict::Refused(error) => {
-                self.break_sequence(Broken::Sequence);
+                self.break_sequence(batch.order);
                 self.draining = true;
                 batch.failed(error);
             }
             Verdict::Fenced(error) => {
-                self.break_sequence(Broken::Id);
+                self.broken = Some(Break { at: 0, id_is_refused: true });
                 self.draining = true;
                 batch.failed(error);
             }
         }
         self.settle(now);
+        self.mend();
     }
 
-    fn break_sequence(&mut self, how: Broken) {
-        self.broken = self.broken.max(how);
+    fn break_sequence(&mut self, order: u64) {
+        let broken = self.broken.get_or_insert(Break { at: order, id_is_refused: false });
+        broken.at = broken.at.min(order);
     }
 
     /// Once nothing is in flight, puts what came back into the queue again.
@@ -65,7 +68,7 @@ impl Queue {
         }
         for batch in returned.into_iter().rev() {
             if batch.attempts > self.limits.retries {
-                self.break_sequence(Broken::Sequence);
+                self.break_sequence(batch.order);
                 let error = batch.last_error.clone().expect("a batch comes back with an error");
                 batch.failed(error);
             } else {
@@ -73,7 +76,6 @@ impl Queue {
             }
         }
         self.expire(now);
-        self.mend();
     }
 
     /// Fails what has waited too long. A batch that was sent is only given up while nothing is in flight: its number is
@@ -96,7 +98,7 @@ impl Queue {
                 continue;
             }
             if batch.sequence.is_some() {
-                self.break_sequence(Broken::Sequence);
+                self.break_sequence(batch.order);
             }
             batch.expired(timeout, self.blocked.as_ref());
         }
@@ -108,15 +110,19 @@ impl Queue {
 
     /// Begins a new sequence where the old one is broken and nothing of it is under way.
     fn mend(&mut self) {
-        if self.broken == Broken::No || self.in_flight > 0 || self.draining {
+        let Some(Break { at, id_is_refused }) = self.broken else {
+            return;
+        };
+        let comes_before = |batch: &Batch| batch.order < at;
+        if self.in_flight > 0 || self.draining || self.sealed.front().is_some_and(comes_before) {
             return;
         }
-        let how = std::mem::replace(&mut self.broken, Broken::No);
+        self.broken = None;
         let Some(producer) = self.producer.take() else {
             return;
         };
         match producer.epoch.checked_add(1) {
-            Some(epoch) if how == Broken::Sequence => self.producer = Some(ProducerId { epoch, ..producer }),
+            Some(epoch) if !id_is_refused => self.producer = Some(ProducerId { epoch, ..producer }),
             _ => self.refused = Some(producer.id),
         }
         self.next_sequence = 0;
@@ -130,7 +136,7 @@ impl Queue {
         self.seal(now);
         for batch in std::mem::take(&mut self.sealed).into_iter().chain(std::mem::take(&mut self.returned)) {
             if batch.sequence.is_some() {
-                self.break_sequence(Broken::Sequence);
+                self.break_sequence(batch.order);
             }
             batch.failed(error.clone());
         }
