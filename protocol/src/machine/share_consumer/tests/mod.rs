@@ -5,3 +5,4 @@ mod fetch;
 mod group;
 mod leaders;
 mod rig;
+mod sequences;

@@ -1,0 +1,228 @@
+//! The ledger against a model of the broker that knows every offset.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{machine::types::AckType, wire::Uuid};
+
+const LOCK: Duration = Duration::from_millis(1_000);
+/// How much later than the client's the broker's lock ends: it begins when the fetch arrives.
+const LATER: Duration = Duration::from_millis(5);
+const POLICY: RetryPolicy = RetryPolicy {
+    timeout: Duration::from_millis(400),
+    backoff: Duration::from_millis(50),
+    backoff_max: Duration::from_millis(200),
+};
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Acquire { partition: i32, first: i64, last: i64 },
+    Gap { partition: i32, offset: i64 },
+    Acknowledge { partition: i32, first: i64, last: i64, ack: AckType },
+    LetGo { partition: i32, first: i64, last: i64 },
+    Send(Answer),
+    Receive,
+    Pass(u64),
+    LosePartition(i32),
+    Disconnect,
+}
+
+/// What the broker makes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Takes,
+    Refuses,
+    RefusesForNow,
+    SaysNothingOfTheFirst,
+    KnowsNoRenewal,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let partition = 0..2i32;
+    let range = (0..40i64, 0..12i64).prop_map(|(first, more)| (first, first + more));
+    let ack = prop_oneof![
+        Just(AckType::Accept),
+        Just(AckType::Accept),
+        Just(AckType::Release),
+        Just(AckType::Reject),
+        Just(AckType::Renew),
+    ];
+    let answer = prop_oneof![
+        4 => Just(Answer::Takes),
+        1 => Just(Answer::Refuses),
+        2 => Just(Answer::RefusesForNow),
+        1 => Just(Answer::SaysNothingOfTheFirst),
+        1 => Just(Answer::KnowsNoRenewal),
+    ];
+    prop_oneof![
+        6 => (partition.clone(), range.clone()).prop_map(|(partition, (first, last))| Operation::Acquire { partition, first, last }),
+        1 => (partition.clone(), 0..40i64).prop_map(|(partition, offset)| Operation::Gap { partition, offset }),
+        9 => (partition.clone(), range.clone(), ack)
+            .prop_map(|(partition, (first, last), ack)| Operation::Acknowledge { partition, first, last, ack }),
+        1 => (partition.clone(), range).prop_map(|(partition, (first, last))| Operation::LetGo { partition, first, last }),
+        5 => answer.prop_map(Operation::Send),
+        5 => Just(Operation::Receive),
+        3 => (1..700u64).prop_map(Operation::Pass),
+        1 => partition.prop_map(Operation::LosePartition),
+        1 => Just(Operation::Disconnect),
+    ]
+}
+
+fn id(partition: i32) -> TopicIdPartition {
+    TopicIdPartition { topic_id: Uuid([3; 16]), partition }
+}
+
+struct Model {
+    now: Instant,
+    ledger: AckLedger,
+    topic: Arc<str>,
+    /// Offsets that the broker holds for the member, by the end of their lock there.
+    broker: BTreeMap<(i32, i64), Instant>,
+    in_flight: Option<(Answer, Instant, Vec<PartitionAcks>)>,
+    calls: u64,
+    open: BTreeSet<AckId>,
+}
+
+impl Model {
+    fn new() -> Self {
+        Self {
+            now: Instant::now(),
+            ledger: AckLedger::default(),
+            topic: "topic".into(),
+            broker: BTreeMap::new(),
+            in_flight: None,
+            calls: 0,
+            open: BTreeSet::new(),
+        }
+    }
+
+    fn is_locked(&self, partition: i32, offset: i64) -> bool {
+        self.broker.get(&(partition, offset)).is_some_and(|end| self.now < *end)
+    }
+
+    /// The parts of a range that the broker can acquire.
+    fn free(&self, partition: i32, first: i64, last: i64) -> Vec<AcquiredRange> {
+        let free = (first..=last).filter(|offset| !self.is_locked(partition, *offset));
+        free.map(|offset| AcquiredRange { first: offset, last: offset, delivery_count: 1 }).collect()
+    }
+
+    fn run(&mut self, operation: Operation) {
+        match operation {
+            Operation::Acquire { partition, first, last } => {
+                let ranges = self.free(partition, first, last);
+                for range in &ranges {
+                    self.broker.insert((partition, range.first), self.now + LOCK + LATER);
+                }
+                self.ledger.acquired(id(partition), &self.topic, &ranges, self.now + LOCK);
+            }
+            Operation::Gap { partition, offset } => {
+                if !self.is_locked(partition, offset) {
+                    self.broker.insert((partition, offset), self.now + LOCK + LATER);
+                    let gap = AckRange { first: offset, last: offset, ack: AckType::Gap };
+                    self.ledger.settle(self.now, id(partition), &self.topic, gap, self.now + LOCK);
+                }
+            }
+            Operation::Acknowledge { partition, first, last, ack } => {
+                self.calls += 1;
+                let call = AckId(self.calls);
+                if self.ledger.acknowledge(self.now, call, id(partition), vec![AckRange { first, last, ack }]).is_ok() {
+                    self.open.insert(call);
+                }
+            }
+            Operation::LetGo { partition, first, last } => {
+                self.ledger.let_go(id(partition), &[AcquiredRange { first, last, delivery_count: 1 }]);
+            }
+            Operation::Send(answer) => self.send(answer),
+            Operation::Receive => self.receive(),
+            Operation::Pass(milliseconds) => {
+                self.now += Duration::from_millis(milliseconds);
+                self.ledger.expire(self.now);
+            }
+            Operation::LosePartition(partition) => {
+                self.ledger.fail_partition(id(partition), ErrorCode::NOT_LEADER_OR_FOLLOWER);
+                self.broker.retain(|(held, _), _| *held != partition);
+            }
+            Operation::Disconnect => {
+                self.ledger.fail_all(ErrorCode::NETWORK_EXCEPTION);
+                self.in_flight = None;
+                self.broker.clear();
+            }
+        }
+        for outcome in self.ledger.outcomes() {
+            assert!(self.open.remove(&outcome.id), "{:?} ended twice", outcome.id);
+            let renews = outcome.ranges.iter().any(|range| range.ack == AckType::Renew);
+            assert_eq!(outcome.lock_deadline.is_some(), renews && outcome.result.is_ok());
+        }
+    }
+
+    fn send(&mut self, answer: Answer) {
+        if self.in_flight.is_some() {
+            return;
+        }
+        let acks = self.ledger.take(self.now, false);
+        let renews = acks.iter().flat_map(|(_, acks)| acks).any(|range| range.ack == AckType::Renew);
+        let answer = if answer == Answer::KnowsNoRenewal && !renews { Answer::Takes } else { answer };
+        for (partition, acks) in &acks {
+            assert!(!acks.is_empty());
+            for pair in acks.windows(2) {
+                assert!(pair[0].last < pair[1].first, "not sorted and disjoint: {acks:?}");
+                assert!(pair[0].last + 1 < pair[1].first || pair[0].ack != pair[1].ack, "not merged: {acks:?}");
+            }
+            for range in acks {
+                for offset in range.first..=range.last {
+                    assert!(self.is_locked(partition.partition, offset), "{offset} is not ours: {acks:?}");
+                    match (answer, range.ack) {
+                        (Answer::Takes | Answer::SaysNothingOfTheFirst, AckType::Renew) => {
+                            self.broker.insert((partition.partition, offset), self.now + LOCK + LATER);
+                        }
+                        (Answer::Takes | Answer::SaysNothingOfTheFirst, _) => {
+                            self.broker.remove(&(partition.partition, offset));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        if !acks.is_empty() {
+            self.in_flight = Some((answer, self.now, acks));
+        }
+    }
+
+    fn receive(&mut self) {
+        let Some((answer, written, acks)) = self.in_flight.take() else { return };
+        let code = match answer {
+            Answer::KnowsNoRenewal => return self.ledger.refuse_renewals(self.now),
+            Answer::Takes | Answer::SaysNothingOfTheFirst => ErrorCode::NONE,
+            Answer::Refuses => ErrorCode::INVALID_RECORD_STATE,
+            Answer::RefusesForNow => ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+        };
+        let silent = usize::from(answer == Answer::SaysNothingOfTheFirst);
+        for (partition, _) in &acks[silent.min(acks.len())..] {
+            self.ledger.answered(self.now, *partition, code, written + LOCK, POLICY);
+        }
+        self.ledger.answered_rest(self.now, ErrorCode::INVALID_RECORD_STATE, POLICY);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_acknowledgement_ends_once_and_nothing_is_sent_that_is_not_held(
+        operations in prop::collection::vec(operation(), 1..80)
+    ) {
+        let mut model = Model::new();
+        for operation in operations {
+            model.run(operation);
+        }
+        model.run(Operation::Disconnect);
+        prop_assert!(model.open.is_empty(), "never ended: {:?}", model.open);
+        prop_assert!(model.ledger.is_empty());
+    }
+}
