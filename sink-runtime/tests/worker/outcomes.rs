@@ -14,13 +14,13 @@ fn offsets(got: &[Got]) -> Vec<i64> {
 
 #[tokio::test]
 async fn every_record_is_put_once_and_accepted() {
-    let broker = broker(2).await;
-    produce(&broker, 0, 0..1_000).await;
-    produce(&broker, 1, 0..1_000).await;
+    let cluster = Cluster::new(2).await;
+    cluster.produce(0, 0..1_000).await;
+    cluster.produce(1, 0..1_000).await;
     let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[("tasks.max", "2")]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    until_lag(&broker, 1, 0).await;
+    let worker = cluster.start(&sink, &[("tasks.max", "2")]).await.unwrap();
+    cluster.until_lag(0, 0).await;
+    cluster.until_lag(1, 0).await;
     let status = worker.stop().await;
     assert!(status.iter().all(|status| status.state == TaskState::Stopped && status.has_ended), "{status:?}");
     let got = sink.got();
@@ -30,12 +30,12 @@ async fn every_record_is_put_once_and_accepted() {
 
 #[tokio::test]
 async fn calls_come_in_the_order_of_the_contract() {
-    let broker = broker(2).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(2).await;
+    cluster.produce(0, 0..10).await;
     let sink = ScriptedSink::ok().buffering();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
+    let worker = cluster.start(&sink, &[]).await.unwrap();
     sink.until_got(10).await;
-    until_lag(&broker, 0, 0).await;
+    cluster.until_lag(0, 0).await;
     worker.stop().await;
     let calls: Vec<_> =
         sink.calls().into_iter().map(|call| if let Call::Put(_) = call { Call::Put(vec![]) } else { call }).collect();
@@ -44,8 +44,8 @@ async fn calls_come_in_the_order_of_the_contract() {
 
 #[tokio::test]
 async fn row_69_a_retry_longer_than_the_lock_costs_no_delivery() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..2_000).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..2_000).await;
     let since = Instant::now();
     let sink = ScriptedSink::new(move |_, _| async move {
         if since.elapsed() < Duration::from_secs(4) {
@@ -53,9 +53,9 @@ async fn row_69_a_retry_longer_than_the_lock_costs_no_delivery() {
         }
         Ok(PutOutcome::ok())
     });
-    let worker = start(&broker, &sink, &[]).await.unwrap();
+    let worker = cluster.start(&sink, &[]).await.unwrap();
     until_status(&worker, |status| status.state == TaskState::Retrying).await;
-    until_lag(&broker, 0, 0).await;
+    cluster.until_lag(0, 0).await;
     let counters = worker.counters()[0];
     worker.stop().await;
     let got = sink.got();
@@ -66,17 +66,17 @@ async fn row_69_a_retry_longer_than_the_lock_costs_no_delivery() {
 
 #[tokio::test]
 async fn a_put_longer_than_the_lock_costs_no_delivery_either() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..1_000).await;
-    produce(&broker, 0, 1_000..2_000).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..1_000).await;
+    cluster.produce(0, 1_000..2_000).await;
     let sink = ScriptedSink::new(|put, _| async move {
         if put == 0 {
             tokio::time::sleep(Duration::from_secs(4)).await;
         }
         Ok(PutOutcome::ok())
     });
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
+    let worker = cluster.start(&sink, &[]).await.unwrap();
+    cluster.until_lag(0, 0).await;
     let counters = worker.counters()[0];
     worker.stop().await;
     assert_eq!((sink.got().len(), counters.ack_failed), (2_000, 0));
@@ -85,83 +85,74 @@ async fn a_put_longer_than_the_lock_costs_no_delivery_either() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_put_that_blocks_its_thread_keeps_its_locks() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let sink = ScriptedSink::new(|_, _| async move {
         std::thread::sleep(Duration::from_secs(3));
         Ok(PutOutcome::ok())
     });
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
+    let worker = cluster.start(&sink, &[]).await.unwrap();
+    cluster.until_lag(0, 0).await;
     worker.stop().await;
     assert_eq!(sink.got().len(), 10);
 }
 
 #[tokio::test]
 async fn a_fatal_error_releases_the_records_and_fails_the_task() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let failing = ScriptedSink::new(|_, _| async { Err(SinkError::fatal("the table is gone")) });
-    let worker = start(&broker, &failing, &[]).await.unwrap();
+    let worker = cluster.start(&failing, &[]).await.unwrap();
     let status = until_status(&worker, |status| status.has_ended).await;
     assert_eq!((status.state, status.trace.as_deref()), (TaskState::Failed, Some("the table is gone")));
     worker.finished().await;
     assert_eq!(failing.calls().last(), Some(&Call::Stop));
 
-    let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    worker.stop().await;
-    assert!(sink.got().iter().all(|got| got.delivery_count == 2));
-    assert_eq!(offsets(&sink.got()), (0..10).collect::<Vec<_>>());
+    let got = cluster.drain().await;
+    assert!(got.iter().all(|got| got.delivery_count == 2));
+    assert_eq!(offsets(&got), (0..10).collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn a_panic_fails_the_task_and_loses_nothing() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let failing = ScriptedSink::new(|_, _| async { panic!("index out of bounds") });
-    let worker = start(&broker, &failing, &[]).await.unwrap();
+    let worker = cluster.start(&failing, &[]).await.unwrap();
     let status = until_status(&worker, |status| status.has_ended).await;
     assert_eq!(status.trace.as_deref(), Some("the task panicked: index out of bounds"));
-    let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    worker.stop().await;
-    assert_eq!(sink.got().len(), 10);
+    let got = cluster.drain().await;
+    assert_eq!(got.len(), 10);
 }
 
 #[tokio::test]
 async fn a_record_on_its_last_delivery_is_held_until_the_limit_is_raised() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let failing = || ScriptedSink::new(|_, _| async { Err(SinkError::fatal("the table is gone")) });
     let limit = [("share.max.delivery.count", "2")];
-    let worker = start(&broker, &failing(), &limit).await.unwrap();
+    let worker = cluster.start(&failing(), &limit).await.unwrap();
     until_status(&worker, |status| status.has_ended).await;
 
     // The second time is the last.
-    let holding = start(&broker, &failing(), &limit).await.unwrap();
+    let holding = cluster.start(&failing(), &limit).await.unwrap();
     let status = until_status(&holding, |status| status.held == 10 && status.state == TaskState::Failed).await;
     assert!(!status.has_ended);
     let waited = tokio::time::timeout(Duration::from_secs(4), holding.finished()).await;
     assert!(waited.is_err(), "it lets go of nothing, however many locks go by");
-    assert_eq!(broker.group_lag("g", "t", 0).await.unwrap(), Some(10));
+    assert_eq!(cluster.lag(0).await, Some(10));
 
-    set_group_config(&broker, "share.delivery.count.limit", "5").await;
+    cluster.set_group_config("share.delivery.count.limit", "5").await;
     tokio::time::timeout(PATIENCE, holding.finished()).await.unwrap();
-    let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    worker.stop().await;
-    assert_eq!(offsets(&sink.got()), (0..10).collect::<Vec<_>>());
-    assert!(sink.got().iter().all(|got| got.delivery_count == 3));
+    let got = cluster.drain().await;
+    assert_eq!(offsets(&got), (0..10).collect::<Vec<_>>());
+    assert!(got.iter().all(|got| got.delivery_count == 3));
 }
 
 #[tokio::test]
 async fn row_70_of_a_put_with_one_bad_record_only_that_one_comes_again() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let picky = ScriptedSink::new(|_, records| async move {
         let mut outcome = PutOutcome::ok();
         for record in records.iter().filter(|record| record.offset == 7) {
@@ -169,21 +160,18 @@ async fn row_70_of_a_put_with_one_bad_record_only_that_one_comes_again() {
         }
         Ok(outcome)
     });
-    let worker = start(&broker, &picky, &[]).await.unwrap();
+    let worker = cluster.start(&picky, &[]).await.unwrap();
     let status = until_status(&worker, |status| status.has_ended).await;
-    assert_eq!(status.trace.as_deref(), Some("t-0 offset 7: too large"));
+    assert_eq!(status.trace, Some(format!("{}-0 offset 7: too large", cluster.topic)));
 
-    let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    worker.stop().await;
-    assert_eq!(sink.got(), [Got { partition: 0, offset: 7, delivery_count: 2 }]);
+    let got = cluster.drain().await;
+    assert_eq!(got, [Got { partition: 0, offset: 7, delivery_count: 2 }]);
 }
 
 #[tokio::test]
 async fn row_70_only_failed_records_are_put_again() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let sink = ScriptedSink::new(|put, records| async move {
         let mut outcome = PutOutcome::ok();
         for record in records.iter().filter(|record| put == 0 && record.offset % 3 == 0) {
@@ -191,8 +179,8 @@ async fn row_70_only_failed_records_are_put_again() {
         }
         Ok(outcome)
     });
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
+    let worker = cluster.start(&sink, &[]).await.unwrap();
+    cluster.until_lag(0, 0).await;
     worker.stop().await;
     assert_eq!(offsets(&sink.got()), [0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9]);
     assert!(sink.got().iter().all(|got| got.delivery_count == 1));
@@ -203,26 +191,26 @@ const JSON: [(&str, &str); 2] =
 
 #[tokio::test]
 async fn a_record_that_its_converter_refuses_fails_the_task_and_names_its_place() {
-    let broker = broker(1).await;
-    broker.produce("t", 0, ["{}", "{\"a\":", "[1]"]).await.unwrap();
+    let cluster = Cluster::new(1).await;
+    cluster.produce_values(0, ["{}", "{\"a\":", "[1]"]).await;
     let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &JSON).await.unwrap();
+    let worker = cluster.start(&sink, &JSON).await.unwrap();
     let status = until_status(&worker, |status| status.has_ended).await;
     let trace = status.trace.unwrap();
-    assert!(trace.starts_with("t-0 offset 1: value: is no JSON"), "{trace}");
+    assert!(trace.starts_with(&format!("{}-0 offset 1: value: is no JSON", cluster.topic)), "{trace}");
     assert_eq!(offsets(&sink.got()), [0, 2], "the others are written");
     assert_eq!(worker.counters()[0].accepted, 2);
-    until_lag(&broker, 0, 1).await;
+    cluster.until_lag(0, 1).await;
 }
 
 #[tokio::test]
 async fn a_tolerated_record_is_passed_over() {
-    let broker = broker(1).await;
-    broker.produce("t", 0, ["{}", "{\"a\":", "[1]"]).await.unwrap();
+    let cluster = Cluster::new(1).await;
+    cluster.produce_values(0, ["{}", "{\"a\":", "[1]"]).await;
     let sink = ScriptedSink::ok();
     let tolerant = [&JSON[..], &[("errors.tolerance", "all"), ("errors.log.enable", "true")]].concat();
-    let worker = start(&broker, &sink, &tolerant).await.unwrap();
-    until_lag(&broker, 0, 0).await;
+    let worker = cluster.start(&sink, &tolerant).await.unwrap();
+    cluster.until_lag(0, 0).await;
     assert_eq!(worker.counters()[0].skipped, 1);
     worker.stop().await;
     assert_eq!(offsets(&sink.got()), [0, 2]);
@@ -230,17 +218,17 @@ async fn a_tolerated_record_is_passed_over() {
 
 #[tokio::test]
 async fn two_workers_share_the_work() {
-    let broker = broker(1).await;
+    let cluster = Cluster::new(1).await;
     let (left, right) = (ScriptedSink::ok(), ScriptedSink::ok());
-    let workers = [start(&broker, &left, &[]).await.unwrap(), start(&broker, &right, &[]).await.unwrap()];
+    let workers = [cluster.start(&left, &[]).await.unwrap(), cluster.start(&right, &[]).await.unwrap()];
     let opened = |calls: &[Call]| calls.iter().any(|call| matches!(call, Call::Open(_)));
     left.until(opened).await;
     right.until(opened).await;
     for number in 0..200 {
-        produce(&broker, 0, number..number + 1).await;
+        cluster.produce(0, number..number + 1).await;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    until_lag(&broker, 0, 0).await;
+    cluster.until_lag(0, 0).await;
     for worker in workers {
         worker.stop().await;
     }
@@ -252,26 +240,14 @@ async fn two_workers_share_the_work() {
 
 #[tokio::test]
 async fn records_of_an_aborted_task_come_to_another() {
-    let broker = broker(1).await;
-    produce(&broker, 0, 0..10).await;
+    let cluster = Cluster::new(1).await;
+    cluster.produce(0, 0..10).await;
     let stuck = ScriptedSink::new(|_, _| std::future::pending());
-    let worker = start(&broker, &stuck, &[]).await.unwrap();
+    let worker = cluster.start(&stuck, &[]).await.unwrap();
     stuck.until_got(10).await;
     assert!(worker.abort_task("c", 0));
     let status = until_status(&worker, |status| status.has_ended).await;
     assert_eq!(status.state, TaskState::Failed);
-    let sink = ScriptedSink::ok();
-    let worker = start(&broker, &sink, &[]).await.unwrap();
-    until_lag(&broker, 0, 0).await;
-    worker.stop().await;
-    assert_eq!(sink.got().len(), 10);
-}
-
-async fn set_group_config(broker: &ackflow_testkit::EmbeddedBroker, key: &str, value: &str) {
-    use ackflow_client::admin::{ConfigChange, ConfigResource};
-    let config = ackflow_client::ClientConfig::new(&broker.bootstrap_servers()).unwrap();
-    let changes = vec![ConfigChange::set(key, value)];
-    let admin = ackflow_client::Admin::new(config);
-    let results = admin.alter_configs([(ConfigResource::group("g"), changes)]).await.unwrap();
-    results.into_values().for_each(|result| result.unwrap());
+    let got = cluster.drain().await;
+    assert_eq!(got.len(), 10);
 }

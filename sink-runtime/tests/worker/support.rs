@@ -1,61 +1,153 @@
-//! A broker, a worker, and a sink that does what a test says.
+//! A cluster, a worker, and a sink that does what a test says.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::future::Future;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ackflow_client::ClientConfig;
+use ackflow_client::admin::{Admin, ConfigChange, ConfigResource, NewTopic};
+use ackflow_client::producer::{Producer, ProducerConfig, ProducerRecord};
 use ackflow_sink_runtime::config::{ConfigDef, ConfigValues};
 use ackflow_sink_runtime::{
     BoxFuture, ConnectorConfig, DynSinkTask, Plugins, PutOutcome, RunningWorker, SinkConnector, SinkError, SinkRecords,
-    SinkTask, SinkTaskContext, StartError, TaskFactory, TopicPartition, Worker, WorkerConfig,
+    SinkTask, SinkTaskContext, StartError, TaskFactory, TaskStatus, TopicPartition, Worker, WorkerConfig,
 };
 use ackflow_testkit::EmbeddedBroker;
+use bytes::Bytes;
 use tokio::sync::watch;
 
 /// How long anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A broker with one topic, `t`, and locks of one second for the group `g`.
-pub(crate) async fn broker(partitions: i32) -> EmbeddedBroker {
-    let broker = EmbeddedBroker::builder()
-        .fast()
-        .topic("t", partitions)
-        .config("group.share.min.record.lock.duration.ms", "1000");
-    broker.group_config("g", "share.record.lock.duration.ms", "1000").start().await.unwrap()
+/// Names a real Kafka for the suite; without it the tests run on the embedded broker.
+pub(crate) const REAL: &str = "ACKFLOW_WORKER_SUITE_ON";
+
+/// A cluster with one topic, and locks of one second for one group.
+pub(crate) struct Cluster {
+    pub(crate) bootstrap: String,
+    pub(crate) topic: String,
+    pub(crate) group: String,
+    pub(crate) admin: Admin,
+    producer: Producer,
+    /// Lives as long as this.
+    _embedded: Option<EmbeddedBroker>,
 }
 
-/// Records numbered from `first` on, as their own values, in one batch.
-pub(crate) async fn produce(broker: &EmbeddedBroker, partition: i32, numbers: std::ops::Range<u32>) {
-    broker.produce("t", partition, numbers.map(|number| number.to_string())).await.unwrap();
+impl Cluster {
+    pub(crate) async fn new(partitions: i32) -> Self {
+        let (embedded, bootstrap) = match env::var(REAL) {
+            Ok(bootstrap) => (None, bootstrap),
+            Err(_) => {
+                let broker = EmbeddedBroker::start().await.unwrap();
+                let bootstrap = broker.bootstrap_servers();
+                (Some(broker), bootstrap)
+            }
+        };
+        let cluster = Self::bare(embedded, bootstrap);
+        let created = cluster.admin.create_topics([NewTopic::new(&cluster.topic, partitions)]).await.unwrap();
+        created.into_values().for_each(|created| drop(created.unwrap()));
+        eventually("the topic", async || {
+            cluster.admin.describe_topics([&cluster.topic]).await.unwrap().remove(&cluster.topic)?.ok()
+        })
+        .await;
+        cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
+        cluster
+    }
+
+    /// A cluster as it is.
+    pub(crate) fn bare(embedded: Option<EmbeddedBroker>, bootstrap: String) -> Self {
+        let unique = RandomState::new().build_hasher().finish();
+        Self {
+            topic: format!("t-{unique:x}"),
+            group: format!("g-{unique:x}"),
+            admin: Admin::new(ClientConfig::new(&bootstrap).unwrap()),
+            producer: Producer::new(ProducerConfig::new(&bootstrap).unwrap()).unwrap(),
+            bootstrap,
+            _embedded: embedded,
+        }
+    }
+
+    /// Produces records whose values are these numbers.
+    pub(crate) async fn produce(&self, partition: i32, numbers: Range<u32>) {
+        self.produce_values(partition, numbers.map(|number| number.to_string())).await;
+    }
+
+    pub(crate) async fn produce_values(&self, partition: i32, values: impl IntoIterator<Item = impl Into<Bytes>>) {
+        let topic: Arc<str> = self.topic.as_str().into();
+        for value in values {
+            let record = ProducerRecord::new(topic.clone(), value).partition(partition);
+            drop(self.producer.send(record).await.unwrap());
+        }
+        self.producer.flush().await.unwrap();
+    }
+
+    pub(crate) async fn set_group_config(&self, key: &str, value: &str) {
+        let changes = vec![ConfigChange::set(key, value)];
+        let results = self.admin.alter_configs([(ConfigResource::group(&self.group), changes)]).await.unwrap();
+        results.into_values().for_each(|result| result.unwrap());
+    }
+
+    /// How much of a partition the group has not finished with; `None` before it has begun.
+    pub(crate) async fn lag(&self, partition: i32) -> Option<i64> {
+        let offsets = self.admin.share_group_offsets(&self.group).await.unwrap_or_default();
+        offsets.iter().find(|offset| offset.partition == partition)?.lag
+    }
+
+    /// Waits until so much is left.
+    pub(crate) async fn until_lag(&self, partition: i32, lag: i64) {
+        eventually(&format!("lag {lag}"), async || (self.lag(partition).await == Some(lag)).then_some(())).await;
+    }
+
+    pub(crate) fn worker(&self) -> WorkerConfig {
+        let text = format!(
+            "bootstrap.servers={}\nconsumer.group.protocol=share\nvalue.converter=StringConverter\n\
+             task.shutdown.graceful.timeout.ms=3000",
+            self.bootstrap
+        );
+        WorkerConfig::from_properties(&text, "worker.properties").unwrap()
+    }
+
+    /// A connector with these keys over the names of topic and group.
+    pub(crate) fn connector(&self, keys: &[(&str, &str)]) -> ConnectorConfig {
+        let defaults = [("name", "c"), ("topics", &self.topic), ("share.group.id", &self.group)];
+        let entries: BTreeMap<_, _> =
+            defaults.iter().chain(keys).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        ConnectorConfig::from_entries(entries, "c.properties").unwrap()
+    }
+
+    /// Starts a worker with one connector of this sink and these keys.
+    pub(crate) async fn start(&self, sink: &ScriptedSink, keys: &[(&str, &str)]) -> Result<RunningWorker, StartError> {
+        let mut plugins = Plugins::builtin();
+        plugins.register(Box::new(sink.clone()));
+        let connector = self.connector(&[&[("connector.class", "scripted")], keys].concat());
+        Worker::start(self.worker(), plugins, vec![connector]).await
+    }
+
+    /// Has another worker take what is left, and gives what it got.
+    pub(crate) async fn drain(&self) -> Vec<Got> {
+        let sink = ScriptedSink::ok();
+        let worker = self.start(&sink, &[]).await.unwrap();
+        self.until_lag(0, 0).await;
+        worker.stop().await;
+        sink.got()
+    }
 }
 
-/// Starts a worker with one connector of this sink and these keys over `group g, topic t`.
-pub(crate) async fn start(
-    broker: &EmbeddedBroker,
-    sink: &ScriptedSink,
-    keys: &[(&str, &str)],
-) -> Result<RunningWorker, StartError> {
-    let mut plugins = Plugins::builtin();
-    plugins.register(Box::new(sink.clone()));
-    let connector = connector(&[&[("connector.class", "scripted")], keys].concat());
-    Worker::start(worker_config(broker), plugins, vec![connector]).await
-}
-
-pub(crate) fn worker_config(broker: &EmbeddedBroker) -> WorkerConfig {
-    let text = format!(
-        "bootstrap.servers={}\nconsumer.group.protocol=share\nvalue.converter=StringConverter\n\
-         task.shutdown.graceful.timeout.ms=3000",
-        broker.bootstrap_servers()
-    );
-    WorkerConfig::from_properties(&text, "worker.properties").unwrap()
-}
-
-pub(crate) fn connector(keys: &[(&str, &str)]) -> ConnectorConfig {
-    let defaults = [("name", "c"), ("topics", "t"), ("share.group.id", "g")];
-    let entries: BTreeMap<_, _> =
-        defaults.iter().chain(keys).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    ConnectorConfig::from_entries(entries, "c.properties").unwrap()
+/// Looks until there is something to see.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let looked = async {
+        loop {
+            if let Some(seen) = look().await {
+                return seen;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looked).await.unwrap_or_else(|_| panic!("{what} did not come"))
 }
 
 /// What a task was called with.
@@ -220,30 +312,7 @@ impl SinkTask for ScriptedTask {
     }
 }
 
-/// Waits until the group is done with everything in `t`.
-pub(crate) async fn until_lag(broker: &EmbeddedBroker, partition: i32, lag: i64) {
-    let reached = async {
-        while broker.group_lag("g", "t", partition).await.unwrap() != Some(lag) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    let found = tokio::time::timeout(PATIENCE, reached).await;
-    assert!(found.is_ok(), "lag is {:?}", broker.group_lag("g", "t", partition).await);
-}
-
 /// Waits until the worker's only task is as wanted.
-pub(crate) async fn until_status(
-    worker: &RunningWorker,
-    wanted: impl Fn(&ackflow_sink_runtime::TaskStatus) -> bool,
-) -> ackflow_sink_runtime::TaskStatus {
-    let reached = async {
-        loop {
-            let status = worker.status().remove(0);
-            if wanted(&status) {
-                return status;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("{:?}", worker.status()))
+pub(crate) async fn until_status(worker: &RunningWorker, wanted: impl Fn(&TaskStatus) -> bool) -> TaskStatus {
+    eventually("the status", async || Some(worker.status().remove(0)).filter(&wanted)).await
 }
