@@ -8,8 +8,6 @@ mod cluster;
 mod configs;
 mod groups;
 mod share_groups;
-#[cfg(test)]
-mod tests;
 mod topics;
 
 use std::collections::BTreeMap;

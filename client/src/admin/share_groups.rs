@@ -55,10 +55,11 @@ pub struct SharePartitionOffset {
     pub topic_id: Uuid,
     /// The partition.
     pub partition: i32,
-    /// The first offset that is not settled for good, as last stored: it may be old. `None` where the group has not begun
-    /// to read the partition.
+    /// The first offset that is not settled for good, as last stored: it may be old. `None` where the group has
+    /// acknowledged nothing of the partition yet.
     pub start_offset: Option<i64>,
-    /// How many records are still to be delivered or acknowledged (KIP-1226); `None` where the broker does not know.
+    /// How many records are still to be delivered or acknowledged (KIP-1226); `None` where the broker does not know, as
+    /// while the start offset is not known.
     pub lag: Option<i64>,
 }
 

@@ -1,7 +1,5 @@
-//! The producer against brokers that a test plays, and against a real Kafka
-//! (`cargo xtask kafka -- cargo test -- --ignored real_kafka_`).
+//! The producer against brokers that a test plays.
 
 mod broker;
 mod faults;
 mod flow;
-mod real_kafka;
