@@ -13,7 +13,7 @@ use crate::core::Broker;
 use crate::core::configs::{Values, topic};
 use crate::core::dispatch::RequestContext;
 
-/// The most partitions that a topic can be created with.
+/// The most partitions that a request can create.
 const MAX_PARTITIONS: i32 = 10_000;
 
 /// A topic that was created, or would have been.
@@ -37,6 +37,7 @@ pub(crate) fn handle(
     }
     let mut answered = BTreeSet::new();
     let mut topics = Vec::new();
+    let mut left = MAX_PARTITIONS;
     for topic in request.topics {
         if seen[&topic.name] > 1 {
             if answered.insert(topic.name.clone()) {
@@ -45,8 +46,11 @@ pub(crate) fn handle(
             continue;
         }
         let name = topic.name.clone();
-        topics.push(match create_one(broker, topic, request.validate_only) {
-            Ok(created) => created,
+        topics.push(match create_one(broker, topic, left, request.validate_only) {
+            Ok(created) => {
+                left -= created.num_partitions;
+                created
+            }
             Err((code, message)) => refused(name, code, message),
         });
     }
@@ -66,9 +70,11 @@ fn refused(name: String, error_code: ErrorCode, message: String) -> CreatableTop
 fn create_one(
     broker: &mut Broker,
     asked: CreatableTopic,
+    most_partitions: i32,
     validate_only: bool,
 ) -> Result<CreatableTopicResult, Refusal> {
     let partitions = check_placement(broker, &asked)?;
+    check_count(partitions, most_partitions)?;
     let mut values = Values::new();
     for config in asked.configs {
         if let Some(value) = config.value {
@@ -151,6 +157,14 @@ fn check_assignments(broker: &Broker, assignments: &[CreatableReplicaAssignment]
     Ok(())
 }
 
+fn check_count(partitions: i32, most: i32) -> Result<(), Refusal> {
+    if partitions > most {
+        let message = "Excessively large number of partitions per request.";
+        return Err((ErrorCode::POLICY_VIOLATION, message.to_owned()));
+    }
+    Ok(())
+}
+
 /// Creates a topic, or only checks whether it could be.
 pub(crate) fn create(
     broker: &mut Broker,
@@ -170,9 +184,7 @@ pub(crate) fn create(
             "Number of partitions was set to an invalid non-positive value.".to_owned(),
         ));
     }
-    if partitions > MAX_PARTITIONS {
-        return Err((ErrorCode::POLICY_VIOLATION, "Excessively large number of partitions per request.".to_owned()));
-    }
+    check_count(partitions, MAX_PARTITIONS)?;
     topic::check(&values).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
     let id = broker.random.uuid();
     if !validate_only {

@@ -166,6 +166,8 @@ fn topics_that_cannot_be_are_refused_one_by_one() {
     ] {
         assert_eq!(create(&mut rig, vec![topic(name, partitions, replicas)]), [code], "{name}");
     }
+    let together = vec![topic("half", 6000, 1), topic("other-half", 6000, 1)];
+    assert_eq!(create(&mut rig, together), [ErrorCode::NONE, ErrorCode::POLICY_VIOLATION]);
     let twice = vec![topic("twice", 1, 1), topic("once", 1, 1), topic("twice", 1, 1)];
     assert_eq!(create(&mut rig, twice), [ErrorCode::INVALID_REQUEST, ErrorCode::NONE]);
     let config = CreatableTopicConfig { name: "no.such".to_owned(), value: Some("1".to_owned()) };

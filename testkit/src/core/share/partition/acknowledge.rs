@@ -60,23 +60,24 @@ impl SharePartition {
         member: &str,
         ranges: &[AcknowledgementRange<'_>],
     ) -> Result<bool, AcknowledgeError> {
-        let mut change = Change { now, limits, member, changed: BTreeMap::new(), renewed: Vec::new(), released: false };
+        let mut change = Change { now, limits, member, batches: BTreeMap::new(), effects: Effects::default() };
         for range in ranges {
             // What lies below the start was done before, by somebody.
             if range.last >= self.start_offset {
                 self.acknowledge_range(&mut change, range)?;
             }
         }
-        let Change { changed, renewed, released, .. } = change;
-        self.has_state |= !changed.is_empty();
-        self.batches.extend(changed);
-        for (first, last) in renewed {
+        let Change { batches, effects, .. } = change;
+        self.has_state |= !batches.is_empty();
+        self.batches.extend(batches);
+        for (first, last) in effects.renewed {
             self.lock(now + limits.lock_duration, first, last);
         }
-        self.search |= released;
-        Ok(self.move_start() || released)
+        self.search |= effects.released;
+        Ok(self.move_start() || effects.released)
     }
 
+    /// Applies one range to copies of the batches that it touches.
     fn acknowledge_range(
         &self,
         change: &mut Change<'_>,
@@ -101,7 +102,7 @@ impl SharePartition {
             ));
         }
         for (&key, batch) in found {
-            let batch = change.changed.entry(key).or_insert_with(|| batch.clone());
+            let batch = change.batches.entry(key).or_insert_with(|| batch.clone());
             let first = batch.first().max(range.first).max(self.start_offset);
             let last = batch.last().min(range.last);
             if first > last {
@@ -113,7 +114,7 @@ impl SharePartition {
                 batch.split();
             }
             for (first, last, kind) in range.runs(first, last) {
-                apply(change.now, change.limits, batch, first, last, kind, &mut change.renewed, &mut change.released)?;
+                change.effects.apply(change.now, change.limits, batch, (first, last, kind))?;
             }
         }
         Ok(())
@@ -125,9 +126,48 @@ struct Change<'a> {
     now: Instant,
     limits: &'a ShareLimits,
     member: &'a str,
-    changed: BTreeMap<i64, InFlightBatch>,
+    batches: BTreeMap<i64, InFlightBatch>,
+    effects: Effects,
+}
+
+/// What acknowledgements do besides changing states.
+#[derive(Default)]
+struct Effects {
     renewed: Vec<(i64, i64)>,
     released: bool,
+}
+
+impl Effects {
+    /// Applies one type to `first..=last` of a batch, all of which the member holds.
+    fn apply(
+        &mut self,
+        now: Instant,
+        limits: &ShareLimits,
+        batch: &mut InFlightBatch,
+        (first, last, kind): (i64, i64, i8),
+    ) -> Result<(), AcknowledgeError> {
+        const RENEW: i8 = 4;
+        if kind == RENEW && !limits.renew_enabled {
+            return Err(AcknowledgeError::RecordState("Renewing acquisition locks is not enabled for the group."));
+        }
+        batch.update(first, last, |run| match kind {
+            1 => run.state = RecordState::Acknowledged,
+            2 => {
+                end_attempt(run, limits);
+                self.released |= run.state == RecordState::Available;
+            }
+            RENEW => {
+                if let RecordState::Acquired { deadline, .. } = &mut run.state {
+                    *deadline = now + limits.lock_duration;
+                }
+            }
+            _ => run.state = RecordState::Archived,
+        });
+        if kind == RENEW {
+            self.renewed.push((first, last));
+        }
+        Ok(())
+    }
 }
 
 fn check_owner(batch: &InFlightBatch, first: i64, last: i64, member: &str) -> Result<(), AcknowledgeError> {
@@ -151,40 +191,6 @@ fn check_owner(batch: &InFlightBatch, first: i64, last: i64, member: &str) -> Re
                 ));
             }
         }
-    }
-    Ok(())
-}
-
-#[expect(clippy::too_many_arguments, reason = "one record run of one change; a struct would only rename them")]
-fn apply(
-    now: Instant,
-    limits: &ShareLimits,
-    batch: &mut InFlightBatch,
-    first: i64,
-    last: i64,
-    kind: i8,
-    renewed: &mut Vec<(i64, i64)>,
-    released: &mut bool,
-) -> Result<(), AcknowledgeError> {
-    const RENEW: i8 = 4;
-    if kind == RENEW && !limits.renew_enabled {
-        return Err(AcknowledgeError::RecordState("Renewing acquisition locks is not enabled for the group."));
-    }
-    batch.update(first, last, |run| match kind {
-        1 => run.state = RecordState::Acknowledged,
-        2 => {
-            end_attempt(run, limits);
-            *released |= run.state == RecordState::Available;
-        }
-        RENEW => {
-            if let RecordState::Acquired { deadline, .. } = &mut run.state {
-                *deadline = now + limits.lock_duration;
-            }
-        }
-        _ => run.state = RecordState::Archived,
-    });
-    if kind == RENEW {
-        renewed.push((first, last));
     }
     Ok(())
 }
