@@ -9,7 +9,7 @@ use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
 use ackflow_client::share::{
     OwnedShareConsumer, ShareConsumer, ShareConsumerBuilder, ShareConsumerConfig, ShareRecords,
 };
-use ackflow_client::{Admin, ClientConfig, Connection};
+use ackflow_client::{Admin, ClientConfig, Connection, NetConfig};
 use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions};
 use ackflow_protocol::wire::Uuid;
@@ -64,16 +64,25 @@ impl Cluster {
 
     /// The same with a topic of one partition, which is assigned to every member.
     pub(crate) async fn with_one_partition(mut self) -> Self {
-        self.topic = unique("one");
-        self.topic_id = self.create_topic(&self.topic, 1).await;
+        self.use_new_topic(NewTopic { replication_factor: Some(1), ..NewTopic::new(unique("one"), 1) }).await;
         self
     }
 
-    pub(crate) async fn create_topic(&self, topic: &str, partitions: i32) -> Uuid {
-        let new = NewTopic { replication_factor: Some(1), ..NewTopic::new(topic, partitions) };
-        let id = self.admin.create_topics([new]).await.unwrap().remove(topic).unwrap().unwrap().id;
+    /// Makes a topic and uses it instead of the first.
+    pub(crate) async fn use_new_topic(&mut self, topic: NewTopic) {
+        self.topic.clone_from(&topic.name);
+        self.topic_id = self.create(topic).await;
+    }
+
+    pub(crate) async fn create_topic(&self, name: &str, partitions: i32) -> Uuid {
+        self.create(NewTopic { replication_factor: Some(1), ..NewTopic::new(name, partitions) }).await
+    }
+
+    async fn create(&self, topic: NewTopic) -> Uuid {
+        let name = topic.name.clone();
+        let id = self.admin.create_topics([topic]).await.unwrap().remove(&name).unwrap().unwrap().id;
         eventually("the leaders of the topic", async || {
-            let described = self.admin.describe_topics([topic]).await.ok()?.remove(topic)?.ok()?;
+            let described = self.admin.describe_topics([&name]).await.ok()?.remove(&name)?.ok()?;
             described.partitions.iter().all(|partition| partition.leader.is_some()).then_some(())
         })
         .await;
@@ -104,11 +113,13 @@ impl Cluster {
             topic_data: vec![TopicProduceData { name: topic.to_owned(), topic_id, partition_data }],
             ..Default::default()
         };
-        let config = ClientConfig::new(&self.bootstrap).unwrap();
-        let address = &config.bootstrap_servers.addresses()[0];
-        let connection = Connection::connect(&address.host, address.port, &config.net).await.unwrap();
         eventually("the append", async || {
-            let response = connection.call(&request, 10 * SECOND).await.unwrap();
+            let described = self.admin.describe_topics([topic]).await.ok()?.remove(topic)?.ok()?;
+            let leader = described.partitions.iter().find(|found| found.partition == partition)?.leader?;
+            let cluster = self.admin.describe_cluster().await.ok()?;
+            let broker = cluster.brokers.iter().find(|broker| broker.id == leader)?;
+            let connection = Connection::connect(&broker.host, broker.port, &NetConfig::default()).await.ok()?;
+            let response = connection.call(&request, 10 * SECOND).await.ok()?;
             response.responses[0].partition_responses[0].error_code.is_none().then_some(())
         })
         .await;

@@ -6,6 +6,7 @@
 mod cluster;
 mod deliveries;
 mod embedded_only;
+mod failover;
 mod membership;
 mod modes;
 mod renewal;

@@ -58,6 +58,12 @@ pub(crate) fn allocations<T>(work: impl FnOnce() -> T) -> (usize, T) {
     (ALLOCATIONS.get() - before, result)
 }
 
+/// How often this thread has allocated so far.
+#[allow(dead_code, reason = "not every program that includes this file asks")]
+pub(crate) fn allocated() -> usize {
+    ALLOCATIONS.get()
+}
+
 /// The most that `work` holds on this thread at a time, in bytes, and what it gives.
 #[allow(dead_code, reason = "not every program that includes this file asks")]
 pub(crate) fn peak<T>(work: impl FnOnce() -> T) -> (usize, T) {

@@ -1,0 +1,87 @@
+//! What consuming costs in allocations: some for each acquisition, none for a record.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
+#[path = "../../protocol/tests/support/counting.rs"]
+mod counting;
+
+use std::time::Duration;
+
+use ackflow_client::share::{AcquiredRange, LentRecords, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches};
+use ackflow_testkit::EmbeddedBroker;
+use counting::allocations;
+
+const WAIT: Duration = Duration::from_secs(20);
+
+#[test]
+fn reading_records_allocates_nothing() {
+    let mut batch = BatchBuilder::new(BatchOptions { max_size: usize::MAX, ..BatchOptions::default() });
+    for _ in 0..10_000 {
+        batch.try_append(0, Some(b"key"), Some(b"value"), []).unwrap();
+    }
+    let batches = Batches::new(batch.build().unwrap()).map(Result::unwrap).collect();
+    let ranges = vec![
+        AcquiredRange { first: 5, last: 4_000, delivery_count: 1 },
+        AcquiredRange { first: 4_100, last: 9_999, delivery_count: 2 },
+    ];
+    let records = LentRecords::from_batches("orders", 0, batches, ranges);
+    let (allocations, bytes) = allocations(|| {
+        let sizes = records
+            .records()
+            .map(|record| record.unwrap())
+            .map(|record| record.key.unwrap().len() + record.value.unwrap().len());
+        sizes.sum::<usize>()
+    });
+    assert_eq!((allocations, bytes), (0, 8 * (3_996 + 5_900)));
+}
+
+/// The consumer, its driver and its connections run on this thread, the broker on another.
+#[test]
+fn consuming_allocates_by_acquisition_and_not_by_record() {
+    let broker = on_another_thread(20, 1_000);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ShareConsumerConfig::builder(&broker, "g").build().unwrap();
+    let (records, deliveries, counted) = runtime.block_on(async {
+        let mut consumer = OwnedShareConsumer::new(config).unwrap();
+        consumer.subscribe(["orders"]).unwrap();
+        // Up to here the member has joined, connected, and grown its buffers.
+        consumer.poll(WAIT).await.unwrap().unwrap().accept().await.unwrap();
+        let (mut records, mut deliveries) = (500, 0);
+        let before = counting::allocated();
+        while records < 20_000 {
+            let delivery = consumer.poll(WAIT).await.unwrap().unwrap();
+            records += delivery.records().map(|record| record.unwrap().value.map_or(0, |_| 1)).sum::<usize>();
+            deliveries += 1;
+            drop(delivery.accept());
+        }
+        let counted = counting::allocated() - before;
+        consumer.close(WAIT).await.unwrap();
+        (records, deliveries, counted)
+    });
+    assert_eq!(records, 20_000);
+    println!("{counted} allocations for {deliveries} deliveries of {records} records");
+    assert!(counted < 100 * deliveries, "{counted} allocations for {deliveries} deliveries of {records} records");
+}
+
+/// The address of an embedded broker with so many batches of so many records in one partition.
+fn on_another_thread(batches: usize, records: usize) -> String {
+    let (sender, address) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+            let broker = EmbeddedBroker::builder()
+                .fast()
+                .topic("orders", 1)
+                .group_config("g", "share.auto.offset.reset", "earliest")
+                .start()
+                .await
+                .unwrap();
+            for _ in 0..batches {
+                broker.produce("orders", 0, vec!["value"; records]).await.unwrap();
+            }
+            sender.send(broker.bootstrap_servers()).unwrap();
+            std::future::pending::<()>().await;
+        });
+    });
+    address.recv().unwrap()
+}
