@@ -1,9 +1,9 @@
 //! From one partition of a ShareFetch response to what may be handed out.
 //!
-//! A broker sends whole batches and says which offsets it acquired. Only offsets that are acquired *and* have a record may be handed out;
-//! an acquired offset without a record (compacted away, a control record) is a gap and has to be acknowledged as such, or it stays locked.
-//! Batches and ranges are walked in step. Where the header of a batch says that every offset has a record, the records are not looked at,
-//! so the cost grows with batches and ranges.
+//! A broker sends whole batches and says which offsets it acquired. Only offsets that are acquired *and* have a record
+//! may be handed out; an acquired offset without a record (compacted away, a control record) is a gap and has to be
+//! acknowledged as such, or it stays locked. Batches and ranges are walked in step. Where the header of a batch says
+//! that every offset has a record, the records are not looked at, so the cost grows with batches and ranges.
 
 use bytes::Bytes;
 
@@ -171,8 +171,8 @@ impl Reader {
         self.gaps_before(last.saturating_add(1));
     }
 
-    /// As [`Self::deliver`] where some offsets have no record. Runs of records are found first, so that nothing of a batch that turns out
-    /// to be corrupt half-way is handed out.
+    /// As [`Self::deliver`] where some offsets have no record. Runs of records are found first, so that nothing of a
+    /// batch that turns out to be corrupt half-way is handed out.
     fn deliver_sparse(&mut self, batch: &RecordBatch) -> Result<(), BatchError> {
         let mut runs: Vec<(i64, i64)> = Vec::new();
         for record in batch.records() {

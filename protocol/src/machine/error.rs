@@ -118,7 +118,10 @@ pub enum MachineErrorKind {
     },
 
     /// A broker says that it acquired offsets which cannot be.
-    #[error("node {node} acquired the offsets {first} to {last} of partition {} of topic {topic}, which makes no sense", topic_partition.partition)]
+    #[error(
+        "node {node} acquired the offsets {first} to {last} of partition {} of topic {topic}, which makes no sense",
+        topic_partition.partition
+    )]
     AcquiredRange {
         /// Name of the topic.
         topic: Arc<str>,

@@ -12,8 +12,8 @@
 //!   Any but Unsubscribed --- an error that no retry can heal ---> Failed
 //! ```
 //!
-//! One heartbeat is on the wire at a time, so a reply always belongs to the state that sent it: a leave that is still out when the
-//! application subscribes again is answered first, and the join that follows has epoch 0.
+//! One heartbeat is on the wire at a time, so a reply always belongs to the state that sent it: a leave that is still
+//! out when the application subscribes again is answered first, and the join that follows has epoch 0.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -30,7 +30,8 @@ use crate::{
     wire::ErrorCode,
 };
 
-/// A new group's first assignment is empty and the real one is ready a second later, but would only come with the next heartbeat.
+/// A new group's first assignment is empty and the real one is ready a second later, but would only come with the next
+/// heartbeat.
 const UNASSIGNED_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The interval of brokers that do not say one.

@@ -6,9 +6,10 @@
 //!     +--------------+-------------------------------------------------------------------------------+
 //! ```
 //!
-//! A refresh is due after `metadata.max.age.ms`, at once where a leader is known to be wrong, a moment later where a topic seems to be
-//! gone (brokers learn of topics one after the other), and after a backoff while something wanted is missing. What brokers say about a
-//! leader by the way of other responses counts as much as metadata: the higher leader epoch wins.
+//! A refresh is due after `metadata.max.age.ms`, at once where a leader is known to be wrong, a moment later where a
+//! topic seems to be gone (brokers learn of topics one after the other), and after a backoff while something wanted is
+//! missing. What brokers say about a leader by the way of other responses counts as much as metadata: the higher leader
+//! epoch wins.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -29,7 +30,8 @@ use crate::{
 /// How long a refresh waits when a topic seems to be gone, so that many such answers cause one.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// How long a topic may be missing before the application hears of it: one made a moment ago is not known to every broker.
+/// How long a topic may be missing before the application hears of it: one made a moment ago is not known to every
+/// broker.
 const MISSING_GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]

@@ -8,8 +8,8 @@ pub(crate) struct Range<V> {
     pub(crate) value: V,
 }
 
-/// Offsets 0 to `i64::MAX` mapped to values, as ranges. Neighbours with equal values are one range. The cost of an operation grows with
-/// the ranges that it touches, never with the offsets in them.
+/// Offsets 0 to `i64::MAX` mapped to values, as ranges. Neighbours with equal values are one range. The cost of an
+/// operation grows with the ranges that it touches, never with the offsets in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RangeMap<V> {
     ranges: Vec<Range<V>>,

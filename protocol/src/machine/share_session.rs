@@ -9,8 +9,9 @@
 //!      +------------------------- accepted or reset ---------------- Closing
 //! ```
 //!
-//! ShareFetch and ShareAcknowledge count with the one epoch. A ShareAcknowledge cannot open a session, and the fetch that opens one
-//! carries no acknowledgements. The broker ends the session with its connection, so each loss of the connection is a reset.
+//! ShareFetch and ShareAcknowledge count with the one epoch. A ShareAcknowledge cannot open a session, and the fetch
+//! that opens one carries no acknowledgements. The broker ends the session with its connection, so each loss of the
+//! connection is a reset.
 
 use std::collections::BTreeSet;
 
@@ -88,9 +89,9 @@ impl ShareSession {
         self.is_open() && !self.listed.is_subset(&self.wanted)
     }
 
-    /// Takes the epoch for a fetch, opening the session where there is none; `None` while it opens or closes. The request may list no
-    /// partition but those of the step and wanted ones, or the broker would serve partitions that are never forgotten: acknowledgements
-    /// of others go by ShareAcknowledge, which adds nothing to the session.
+    /// Takes the epoch for a fetch, opening the session where there is none; `None` while it opens or closes. The
+    /// request may list no partition but those of the step and wanted ones, or the broker would serve partitions that
+    /// are never forgotten: acknowledgements of others go by ShareAcknowledge, which adds nothing to the session.
     pub(crate) fn begin_fetch(&mut self) -> Option<FetchStep> {
         match self.state {
             State::Closed => {

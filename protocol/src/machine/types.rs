@@ -36,7 +36,8 @@ pub enum AckType {
     Release = 2,
     /// Cannot be processed: archived, or written to the group's dead letter queue.
     Reject = 3,
-    /// Still being processed: the lock starts anew, the record stays acquired and has to be acknowledged again (KIP-1222).
+    /// Still being processed: the lock starts anew, the record stays acquired and has to be acknowledged again
+    /// (KIP-1222).
     Renew = 4,
 }
 
@@ -69,8 +70,8 @@ pub struct AcquiredRange {
     pub delivery_count: i16,
 }
 
-/// A share session with one broker. The incarnation is new whenever a session is opened, so what was acquired in one can never be
-/// acknowledged in another.
+/// A share session with one broker. The incarnation is new whenever a session is opened, so what was acquired in one
+/// can never be acknowledged in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId {
     /// Id of the broker.
@@ -79,7 +80,8 @@ pub struct SessionId {
     pub incarnation: u64,
 }
 
-/// What one response acquired of one partition. Every offset in `ranges` has a record in `batches` and may be handed out.
+/// What one response acquired of one partition. Every offset in `ranges` has a record in `batches` and may be handed
+/// out.
 #[derive(Debug, Clone)]
 pub struct Acquisition {
     /// Name of the topic.
@@ -90,11 +92,13 @@ pub struct Acquisition {
     pub session: SessionId,
     /// How long the group locks records.
     pub lock_timeout: Duration,
-    /// When the lock has to be taken as lost. It counts from when the fetch was written, so the broker's own lock ends later.
+    /// When the lock has to be taken as lost. It counts from when the fetch was written, so the broker's own lock ends
+    /// later.
     pub lock_deadline: Instant,
     /// Sorted and disjoint. Offsets without a record are taken out (and acknowledged as gaps).
     pub ranges: Vec<AcquiredRange>,
-    /// The batches that hold the offsets, ascending, checked and decompressed. They may hold records outside `ranges`, which are not ours.
+    /// The batches that hold the offsets, ascending, checked and decompressed. They may hold records outside `ranges`,
+    /// which are not ours.
     pub batches: Vec<RecordBatch>,
     /// How many records `ranges` covers.
     pub records: u32,
@@ -116,8 +120,8 @@ pub type CommitResult = (TopicIdPartition, Arc<str>, Result<(), ErrorCode>);
 pub enum Event {
     /// Records were acquired; hand them out before their deadline.
     Acquired(Acquisition),
-    /// The session is gone and all its locks with it. Acquisitions of it that still wait must be dropped; acknowledgements of it end, or
-    /// have ended, with this error.
+    /// The session is gone and all its locks with it. Acquisitions of it that still wait must be dropped;
+    /// acknowledgements of it end, or have ended, with this error.
     SessionLost {
         /// The session.
         session: SessionId,
@@ -143,23 +147,27 @@ pub enum Event {
         topic_partition: TopicIdPartition,
         /// The ranges that were given to `acknowledge`.
         ranges: Vec<AckRange>,
-        /// The broker's answer, or why it never got the acknowledgement. `INVALID_RECORD_STATE` means that the lock was lost.
+        /// The broker's answer, or why it never got the acknowledgement. `INVALID_RECORD_STATE` means that the lock was
+        /// lost.
         result: Result<(), ErrorCode>,
-        /// Where `ranges` holds renewals and `result` is `Ok`: when the renewed locks have to be taken as lost. Else `None`.
+        /// Where `ranges` holds renewals and `result` is `Ok`: when the renewed locks have to be taken as lost. Else
+        /// `None`.
         lock_deadline: Option<Instant>,
     },
     /// Everything that was acknowledged before the commit has ended.
     Committed {
         /// What `commit` returned.
         id: CommitId,
-        /// One entry a partition that had something outstanding or has failed since the last commit, sorted by partition.
+        /// One entry a partition that had something outstanding or has failed since the last commit, sorted by
+        /// partition.
         results: Vec<CommitResult>,
     },
     /// The partitions that this member serves have changed; all of them are listed, sorted by topic name and partition.
     Assigned(Vec<(Arc<str>, TopicIdPartition)>),
     /// The group's lock duration became known or changed.
     LockTimeout(Duration),
-    /// A batch that cannot be read. Named once; its acquired offsets are acknowledged as `settled`, and the rest of the partition goes on.
+    /// A batch that cannot be read. Named once; its acquired offsets are acknowledged as `settled`, and the rest of the
+    /// partition goes on.
     BadBatch {
         /// Name of the topic.
         topic: Arc<str>,
@@ -198,8 +206,8 @@ pub enum Destination {
     Any,
     /// The group's coordinator, over a connection that no session uses.
     Coordinator(BrokerAddress),
-    /// A leader, over the connection of this member's session with it, which carries nothing else. A broker ties the session to the
-    /// connection.
+    /// A leader, over the connection of this member's session with it, which carries nothing else. A broker ties the
+    /// session to the connection.
     Session(BrokerAddress),
 }
 

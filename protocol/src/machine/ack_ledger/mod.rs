@@ -8,9 +8,9 @@
 //!                         +--------------------------------------------+
 //! ```
 //!
-//! Each call of `acknowledge` ends exactly once: answered, or failed with the session, the partition or its lock. What may be said about
-//! an offset is checked here, because a broker that refuses one offset undoes everything else that the request says about the partition.
-//! All costs grow with ranges and calls, never with offsets.
+//! Each call of `acknowledge` ends exactly once: answered, or failed with the session, the partition or its lock. What
+//! may be said about an offset is checked here, because a broker that refuses one offset undoes everything else that
+//! the request says about the partition. All costs grow with ranges and calls, never with offsets.
 
 mod partition;
 #[cfg(test)]

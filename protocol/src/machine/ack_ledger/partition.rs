@@ -286,8 +286,8 @@ impl Partition {
     }
 }
 
-/// Whether an acknowledgement that got this error may succeed later at the same broker. Where the leader moved or the topic is gone, it
-/// cannot.
+/// Whether an acknowledgement that got this error may succeed later at the same broker. Where the leader moved or the
+/// topic is gone, it cannot.
 fn may_retry(code: ErrorCode) -> bool {
     code.is_retriable()
         && !matches!(

@@ -1,7 +1,8 @@
 //! How many records to ask for, and when.
 //!
-//! An acquired record that waits in a buffer is withheld from every other member, and costs a delivery attempt when its lock runs out. So
-//! what is fetched ahead is bounded by what the caller will get through in about a second, by the pace at which it has worked so far.
+//! An acquired record that waits in a buffer is withheld from every other member, and costs a delivery attempt when its
+//! lock runs out. So what is fetched ahead is bounded by what the caller will get through in about a second, by the
+//! pace at which it has worked so far.
 
 use std::time::{Duration, Instant};
 
@@ -84,8 +85,8 @@ impl Demand {
         self.buffered = self.buffered.saturating_sub(records.into());
     }
 
-    /// What to ask each of `leaders` brokers for now, if anything; `undecided` records are acquired by all of them together. With
-    /// [`AcquireMode::RecordLimit`] only one broker may be asked at a time.
+    /// What to ask each of `leaders` brokers for now, if anything; `undecided` records are acquired by all of them
+    /// together. With [`AcquireMode::RecordLimit`] only one broker may be asked at a time.
     pub(super) fn ask(
         &self,
         options: &ShareConsumerOptions,
@@ -113,8 +114,8 @@ impl Demand {
             return None;
         }
         let share = ((ahead - self.buffered) / leaders.max(1)).clamp(1, most);
-        // In batch-optimized mode a broker acquires whole batches, however few records are asked for: too much for a caller that needs
-        // longer for one of them than may be fetched ahead.
+        // In batch-optimized mode a broker acquires whole batches, however few records are asked for: too much for a
+        // caller that needs longer for one of them than may be fetched ahead.
         let whole_batches = self.largest_batch > 0 && ahead >= u64::from(self.largest_batch);
         let acquire_mode = if whole_batches { BATCH_OPTIMIZED } else { RECORD_LIMIT };
         Some(Ask { max_records: to_i32(share), acquire_mode })
@@ -125,7 +126,8 @@ fn to_i32(records: u64) -> i32 {
     i32::try_from(records).unwrap_or(i32::MAX)
 }
 
-/// Records a second while the caller works, recent work counting most. Time that the caller waits for records is not its pace.
+/// Records a second while the caller works, recent work counting most. Time that the caller waits for records is not
+/// its pace.
 #[derive(Debug, Default)]
 struct Pace {
     records: f64,

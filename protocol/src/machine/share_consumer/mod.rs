@@ -6,7 +6,8 @@
 //!   metadata --leaders, addresses-------------------------+  +--> acquisitions, outcomes
 //! ```
 //!
-//! This file has the commands and inputs; `schedule.rs` decides what to do next, `responses.rs` takes in what brokers answer.
+//! This file has the commands and inputs; `schedule.rs` decides what to do next, `responses.rs` takes in what brokers
+//! answer.
 
 mod commits;
 mod demand;
@@ -49,8 +50,10 @@ const DEFAULT_LOCK: Duration = Duration::from_secs(30);
 /// The machine of one share consumer.
 ///
 /// # Contract
-/// - After each command and each input, call [`poll`](Self::poll) until it gives [`Output::Wait`]; then again at that instant.
-/// - Each [`Output::Send`] is answered by one [`handle_response`](Self::handle_response), in whatever order the answers come.
+/// - After each command and each input, call [`poll`](Self::poll) until it gives [`Output::Wait`]; then again at that
+///   instant.
+/// - Each [`Output::Send`] is answered by one [`handle_response`](Self::handle_response), in whatever order the answers
+///   come.
 /// - `now` never goes back.
 #[derive(Debug)]
 pub struct ShareConsumerMachine {
@@ -152,7 +155,8 @@ impl ShareConsumerMachine {
         &self.options
     }
 
-    /// Sets the topics to consume, all of them. An empty list unsubscribes: what is decided is sent, the sessions end, the member leaves.
+    /// Sets the topics to consume, all of them. An empty list unsubscribes: what is decided is sent, the sessions end,
+    /// the member leaves.
     pub fn subscribe(&mut self, now: Instant, mut topics: Vec<String>) {
         if matches!(self.phase, Phase::Closing | Phase::Closed | Phase::Failed) {
             return;
@@ -171,9 +175,9 @@ impl ShareConsumerMachine {
         }
     }
 
-    /// The application asks for records. Call it at the start of each poll, also of one that finds records in the buffer, and again while
-    /// a poll waits, well within `max.poll.interval.ms`: without it for so long, the member leaves, and joins again at the next. Nothing is
-    /// acquired before the first.
+    /// The application asks for records. Call it at the start of each poll, also of one that finds records in the
+    /// buffer, and again while a poll waits, well within `max.poll.interval.ms`: without it for so long, the member
+    /// leaves, and joins again at the next. Nothing is acquired before the first.
     pub fn polled(&mut self, now: Instant) {
         self.demand.polled(now);
         self.last_polled = Some(now);
@@ -183,8 +187,8 @@ impl ShareConsumerMachine {
         }
     }
 
-    /// Whether the application wants records, which it does unless it says otherwise: if not, nothing more is acquired, though it polls. It
-    /// stays a member, and what it holds is acknowledged and renewed as before.
+    /// Whether the application wants records, which it does unless it says otherwise: if not, nothing more is acquired,
+    /// though it polls. It stays a member, and what it holds is acknowledged and renewed as before.
     pub fn want_records(&mut self, _now: Instant, wanted: bool) {
         self.demand.pause(!wanted);
     }
@@ -194,8 +198,8 @@ impl ShareConsumerMachine {
         self.demand.taken(now, records);
     }
 
-    /// An acquisition, or the part of it that is left (with its `ranges` and `records`), will not be handed out: its lock or its session is
-    /// gone, or nearly so.
+    /// An acquisition, or the part of it that is left (with its `ranges` and `records`), will not be handed out: its
+    /// lock or its session is gone, or nearly so.
     pub fn dropped(&mut self, _now: Instant, acquisition: &Acquisition) {
         self.demand.dropped(acquisition.records);
         if let Some(node) = self.nodes.get_mut(&acquisition.session.node)
@@ -205,9 +209,10 @@ impl ShareConsumerMachine {
         }
     }
 
-    /// Acknowledges offsets that the session acquired. The answer is one [`Event::Acknowledged`] with the id. A renewed offset has to be
-    /// acknowledged again; one whose acknowledgement has not been sent yet may be, and then the last word counts. Where any offset is not
-    /// held any more (answered, or its lock lost), nothing is sent and the answer is an error.
+    /// Acknowledges offsets that the session acquired. The answer is one [`Event::Acknowledged`] with the id. A renewed
+    /// offset has to be acknowledged again; one whose acknowledgement has not been sent yet may be, and then the last
+    /// word counts. Where any offset is not held any more (answered, or its lock lost), nothing is sent and the answer
+    /// is an error.
     pub fn acknowledge(
         &mut self,
         now: Instant,
@@ -232,7 +237,8 @@ impl ShareConsumerMachine {
         id
     }
 
-    /// Sends everything acknowledged so far without waiting for a fetch to carry it. [`Event::Committed`] tells when all of it has ended.
+    /// Sends everything acknowledged so far without waiting for a fetch to carry it. [`Event::Committed`] tells when
+    /// all of it has ended.
     pub fn commit(&mut self, _now: Instant) -> CommitId {
         let (id, event) = self.commits.commit();
         self.outputs.extend(event.map(Output::Event));
@@ -242,8 +248,9 @@ impl ShareConsumerMachine {
         id
     }
 
-    /// Ends: acknowledgements that were decided go out with the end of each session, the member leaves, then [`Event::Closed`]. What is
-    /// undecided is released by the broker. The driver bounds the time; when it gives up it drops the machine.
+    /// Ends: acknowledgements that were decided go out with the end of each session, the member leaves, then
+    /// [`Event::Closed`]. What is undecided is released by the broker. The driver bounds the time; when it gives up it
+    /// drops the machine.
     pub fn close(&mut self, _now: Instant) {
         if !matches!(self.phase, Phase::Closing | Phase::Closed) {
             self.phase = Phase::Closing;
@@ -288,8 +295,8 @@ impl ShareConsumerMachine {
         }
     }
 
-    /// The finalized feature `share.version` of the cluster, as ApiVersions tells on connecting; `None` where it is not there. Zero and
-    /// `None` are fatal: such a broker may list the APIs all the same.
+    /// The finalized feature `share.version` of the cluster, as ApiVersions tells on connecting; `None` where it is not
+    /// there. Zero and `None` are fatal: such a broker may list the APIs all the same.
     pub fn handle_share_version(&mut self, _now: Instant, finalized: Option<i16>) {
         if finalized.is_none_or(|version| version < 1) {
             self.fail(MachineErrorKind::ShareGroupsDisabled);
@@ -319,8 +326,8 @@ impl ShareConsumerMachine {
         self.reassign = true;
     }
 
-    /// A fetch that the broker may hold for long has nothing to do with anything decided: closing need not wait for it, since the broker
-    /// ends the session with the connection.
+    /// A fetch that the broker may hold for long has nothing to do with anything decided: closing need not wait for it,
+    /// since the broker ends the session with the connection.
     fn abandon_idle_fetches(&mut self) {
         let is_idle = |node: &Node| node.in_flight.is_some_and(|request| request.max_wait > node::BUSY_WAIT);
         let idle: Vec<i32> = self.nodes.iter().filter(|(_, node)| is_idle(node)).map(|(id, _)| *id).collect();

@@ -1,9 +1,11 @@
 //! One broker: the session with it, what is held of that session, and which request is next.
 //!
-//! One request is in flight at a time, because all of them count with the session's epoch. Which one goes next, in this order:
+//! One request is in flight at a time, because all of them count with the session's epoch. Which one goes next, in this
+//! order:
 //!
 //! 1. the end of the session, where the member leaves;
-//! 2. ShareAcknowledge, where a commit or a renewal wants an answer at once, or the partition is not fetched from here any more;
+//! 2. ShareAcknowledge, where a commit or a renewal wants an answer at once, or the partition is not fetched from here
+//!    any more;
 //! 3. ShareFetch for records, which carries what is to be acknowledged;
 //! 4. ShareAcknowledge, where no fetch came by in time to carry it;
 //! 5. ShareFetch for nothing, to drop partitions from the session; its end, where none is left.
@@ -24,17 +26,19 @@ use crate::{
 /// How long an acknowledgement waits for a fetch to ride on.
 const RIDE: Duration = Duration::from_millis(5);
 
-/// How long a fetch waits for the first word about records that have just come or were just taken, which it can carry then.
+/// How long a fetch waits for the first word about records that have just come or were just taken, which it can carry
+/// then.
 const FIRST_WORD: Duration = Duration::from_millis(2);
 
 /// The same where the broker has given all it has, so that the fetch would most likely be held.
 const FIRST_WORD_AT_END: Duration = Duration::from_millis(10);
 
-/// How long a broker may hold a fetch while anything of the session is undecided: what is acknowledged meanwhile waits behind it.
+/// How long a broker may hold a fetch while anything of the session is undecided: what is acknowledged meanwhile waits
+/// behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
-/// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more. Where a group's value is
-/// another, fetches go a moment late or early.
+/// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more. Where
+/// a group's value is another, fetches go a moment late or early.
 const RECORD_LOCKS: u64 = 2_000;
 
 #[derive(Debug)]
@@ -142,7 +146,8 @@ impl Node {
         self.not_before = Some(now + self.backoff.next_delay());
     }
 
-    /// What comes next, where `ask` is what the caller wants of this broker now and `last_taken` when it last took records over.
+    /// What comes next, where `ask` is what the caller wants of this broker now and `last_taken` when it last took
+    /// records over.
     pub(super) fn next(&self, now: Instant, ask: Option<Ask>, last_taken: Option<Instant>) -> Step {
         let expiry = self.ledger.next_expiry();
         if self.in_flight.is_some() {
@@ -182,8 +187,8 @@ impl Node {
         Step::Wait(earlier(earlier(fetch_at, acks_at), expiry))
     }
 
-    /// When to fetch for records: not so early that the broker has nothing to give for want of acknowledgements, which would then wait
-    /// behind the fetch.
+    /// When to fetch for records: not so early that the broker has nothing to give for want of acknowledgements, which
+    /// would then wait behind the fetch.
     fn fetch_at(&self, now: Instant, ask: Ask, has_acks: bool, last_taken: Option<Instant>) -> Instant {
         let room: u64 = self
             .session
@@ -199,8 +204,8 @@ impl Node {
         room_at.max(first_word_at)
     }
 
-    /// Whether something is to be acknowledged of a partition that this session does not fetch from: on a fetch, it would bring the
-    /// partition back into the session.
+    /// Whether something is to be acknowledged of a partition that this session does not fetch from: on a fetch, it
+    /// would bring the partition back into the session.
     fn has_acks_of_others(&self, now: Instant) -> bool {
         self.ledger.ready_partitions(now).any(|partition| !self.session.wanted().contains(&partition))
     }

@@ -125,7 +125,8 @@ impl ShareConsumerMachine {
         data: &mut PartitionData,
         lock_deadline: Instant,
     ) -> u32 {
-        // A partition that the session never listed is none of ours. Of a session that is about to end the broker takes everything back.
+        // A partition that the session never listed is none of ours. Of a session that is about to end the broker takes
+        // everything back.
         let wants = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
         let Some(node) = self.nodes.get_mut(&node_id).filter(wants) else { return 0 };
         let session = node.session.id();
@@ -214,7 +215,8 @@ impl ShareConsumerMachine {
         }
     }
 
-    /// The error of a whole request, and what it does to the session. Returns whether the partitions of the response count.
+    /// The error of a whole request, and what it does to the session. Returns whether the partitions of the response
+    /// count.
     fn whole_request(
         &mut self,
         now: Instant,
@@ -229,7 +231,8 @@ impl ShareConsumerMachine {
             ErrorCode::NONE => {
                 node.session.accepted();
                 node.reported = None;
-                // Opening proves little: a broker that opens session after session and keeps none would never be left in peace.
+                // Opening proves little: a broker that opens session after session and keeps none would never be left
+                // in peace.
                 if !request.opening {
                     node.backoff.reset();
                     node.not_before = None;
@@ -283,7 +286,8 @@ impl ShareConsumerMachine {
         false
     }
 
-    /// An error of one partition: a new leader is believed at once, else metadata is asked; `fetching`: it is not fetched for a while.
+    /// An error of one partition: a new leader is believed at once, else metadata is asked; `fetching`: it is not
+    /// fetched for a while.
     fn partition_error(
         &mut self,
         now: Instant,

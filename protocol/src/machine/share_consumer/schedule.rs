@@ -230,7 +230,8 @@ impl ShareConsumerMachine {
         wait
     }
 
-    /// The nodes in the order in which they get their turn: where one broker is asked for records at a time, the one after the last.
+    /// The nodes in the order in which they get their turn: where one broker is asked for records at a time, the one
+    /// after the last.
     fn turns(&self) -> Vec<i32> {
         let mut turns: Vec<i32> = self.nodes.keys().copied().collect();
         if let Some(last) = self.last_asked {

@@ -16,7 +16,8 @@ use crate::{
     wire::Uuid,
 };
 
-/// From this length on, a run of one type is a batch of its own with one type for all; shorter runs share a batch with a type an offset.
+/// From this length on, a run of one type is a batch of its own with one type for all; shorter runs share a batch with
+/// a type an offset.
 const UNIFORM_RUN: i64 = 10;
 
 /// A fetch. One that does not ask for records has all its limits at zero, so the broker answers at once.

@@ -1,11 +1,7 @@
 //! Acknowledgements: what goes out, when, and how each ends exactly once.
 
-use super::rig::*;
-use crate::{
-    machine::{AckType, Event, RequestFailure},
-    messages::share_fetch::PartitionData,
-    wire::ErrorCode,
-};
+use super::{rig::*, script::*};
+use crate::{machine::AckType, messages::share_fetch::PartitionData, wire::ErrorCode};
 
 #[test]
 fn row_01_acknowledgements_made_while_a_fetch_is_out_ride_on_the_next_one() {
@@ -208,76 +204,6 @@ fn row_11_acknowledgements_in_any_order_go_out_sorted_and_disjoint() {
 }
 
 #[test]
-fn row_12_a_renewal_goes_alone_with_its_flag_and_moves_the_deadline() {
-    let mut rig = Rig::joined(&[1]);
-    rig.deliver(1, 0, 0, 4);
-    let acquisition = rig.take();
-    let session = acquisition.session;
-    rig.pass(ms(10_000));
-    let renewal = rig.acknowledge(session, partition(0), &[range(0, 4, AckType::Renew)]);
-    let fetch = rig.take_session(1);
-    rig.answer_well(&fetch);
-    let renewed_at = rig.now;
-    let request = rig.take_session(1);
-    assert!(request.acknowledge().is_renew_ack);
-    assert_eq!(request.acks(), [(0, 0, 4, vec![4])]);
-    rig.respond(&request, acked(&[(0, ErrorCode::NONE)]));
-    let deadline = rig.events.iter().find_map(|event| match event {
-        Event::Acknowledged { id, lock_deadline, .. } if *id == renewal => *lock_deadline,
-        _ => None,
-    });
-    assert_eq!(deadline, Some(renewed_at + LOCK));
-    // Past the first deadline it is still held, and has to be acknowledged.
-    rig.pass(LOCK - ms(5_000));
-    assert!(rig.now > acquisition.lock_deadline);
-    let ack = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
-    rig.pass(ms(50));
-    assert_eq!(rig.result(ack), Ok(()));
-}
-
-#[test]
-fn row_12_a_renewal_that_is_not_sent_yet_gives_way_to_what_is_said_after_it() {
-    let mut rig = Rig::joined(&[1]);
-    rig.deliver(1, 0, 0, 9);
-    let session = rig.take().session;
-    rig.sleep(ms(10));
-    let fetch = rig.take_session(1);
-    let renewal = rig.acknowledge(session, partition(0), &[range(0, 9, AckType::Renew)]);
-    let ack = rig.acknowledge(session, partition(0), &[accept(0, 3)]);
-    rig.respond(&fetch, fetched(vec![]));
-    let request = rig.take_session(1);
-    assert_eq!(request.acks(), [(0, 0, 9, vec![1, 1, 1, 1, 4, 4, 4, 4, 4, 4])]);
-    rig.respond(&request, acked(&[(0, ErrorCode::NONE)]));
-    assert_eq!((rig.result(renewal), rig.result(ack)), (Ok(()), Ok(())));
-    let rest = rig.acknowledge(session, partition(0), &[accept(4, 9)]);
-    assert!(rig.results(rest).is_empty());
-    let twice = rig.acknowledge(session, partition(0), &[accept(0, 3)]);
-    assert_eq!(rig.result(twice), Err(ErrorCode::INVALID_RECORD_STATE));
-}
-
-#[test]
-fn row_12_a_broker_without_renewal_fails_the_renewal_alone() {
-    let mut rig = Rig::joined(&[1]);
-    rig.deliver(1, 0, 0, 9);
-    let session = rig.take().session;
-    rig.sleep(ms(10));
-    let fetch = rig.take_session(1);
-    let ack = rig.acknowledge(session, partition(0), &[accept(0, 3)]);
-    let renewal = rig.acknowledge(session, partition(0), &[range(4, 9, AckType::Renew)]);
-    rig.respond(&fetch, fetched(vec![]));
-    let request = rig.take_session(1);
-    let epoch = request.epoch();
-    rig.fail(&request, RequestFailure::UnsupportedVersion);
-    assert_eq!(rig.result(renewal), Err(ErrorCode::UNSUPPORTED_VERSION));
-    rig.sleep(ms(25));
-    let request = rig.take_session(1);
-    assert_eq!((request.epoch(), request.acks()), (epoch, vec![(0, 0, 3, vec![1])]));
-    assert!(rig.results(ack).is_empty());
-    let late = rig.acknowledge(session, partition(0), &[accept(4, 9)]);
-    assert!(rig.results(late).is_empty(), "the records are still held");
-}
-
-#[test]
 fn what_the_broker_does_not_mention_has_failed() {
     let mut rig = Rig::joined(&[1, 1]);
     let fetch = rig.take_session(1);
@@ -375,63 +301,6 @@ fn acknowledgements_that_no_fetch_carries_go_by_themselves_after_a_moment() {
     rig.acknowledge(session, partition(0), &[accept(10, 19)]);
     rig.sleep(ms(1));
     assert_eq!(rig.take_session(1).acknowledge().topics.len(), 1);
-}
-
-#[test]
-fn row_18_what_was_decided_before_the_close_goes_out_with_the_end_of_the_session() {
-    let mut rig = Rig::joined(&[1, 2]);
-    rig.deliver(1, 0, 0, 4);
-    rig.deliver(2, 1, 0, 4);
-    let first = rig.take();
-    rig.taken(5);
-    let second = rig.acquisitions()[1].clone();
-    for node in [1, 2] {
-        if let Some(fetch) = rig.try_session(node) {
-            rig.respond(&fetch, fetched(vec![]));
-        }
-    }
-    let acks = [
-        rig.acknowledge(first.session, partition(0), &[accept(0, 2)]),
-        rig.acknowledge(second.session, partition(1), &[range(0, 4, AckType::Release)]),
-    ];
-    for node in [1, 2] {
-        if let Some(fetch) = rig.try_session(node) {
-            rig.respond(&fetch, fetched(vec![PartitionData { partition_index: node - 1, ..Default::default() }]));
-        }
-    }
-    let undecided = rig.acknowledge(first.session, partition(0), &[accept(3, 3)]);
-    rig.close();
-    let ends = [rig.take_session(1), rig.take_session(2)];
-    assert!(ends.iter().all(|end| end.epoch() == -1), "{ends:?}");
-    assert!(rig.try_heartbeat().is_none(), "the member leaves after its sessions");
-    rig.respond(&ends[0], acked(&[(0, ErrorCode::NONE)]));
-    rig.respond(&ends[1], acked(&[(1, ErrorCode::NONE)]));
-    let leave = rig.take_heartbeat();
-    assert_eq!(leave.heartbeat().member_epoch, -1);
-    assert!(!rig.events.iter().any(|event| matches!(event, Event::Closed)));
-    rig.respond(&leave, heartbeat(-1, None));
-    assert!(matches!(rig.events.last(), Some(Event::Closed)));
-    acks.iter().for_each(|id| assert_eq!(rig.results(*id).len(), 1));
-    assert_eq!(rig.result(undecided), Ok(()));
-    let late = rig.acknowledge(first.session, partition(0), &[accept(4, 4)]);
-    assert_eq!(rig.result(late), Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
-}
-
-#[test]
-fn closing_does_not_wait_for_a_fetch_that_an_idle_broker_holds() {
-    let mut rig = Rig::joined(&[1]);
-    let fetch = rig.take_session(1);
-    assert_eq!(fetch.fetch().max_wait_ms, 500);
-    rig.respond(&fetch, fetched(vec![]));
-    rig.sleep(ms(20));
-    let idle = rig.take_session(1);
-    assert_eq!(idle.fetch().max_wait_ms, 500);
-    rig.close();
-    let leave = rig.take_heartbeat();
-    rig.respond(&leave, heartbeat(-1, None));
-    assert!(matches!(rig.events.last(), Some(Event::Closed)));
-    rig.respond(&idle, fetched(vec![acquired(0, 0, 4)]));
-    assert!(rig.acquisitions().is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::rig::*;
+use super::{rig::*, script::*};
 use crate::{
     machine::{AckType, AcquireMode, AcquiredRange, ClientRequest, ClientResponse, Event, MachineErrorKind},
     messages::share_fetch::{

@@ -1,10 +1,10 @@
 //! Membership: joining, leaving, being fenced, not polling; and what the application hears of it.
 
-use super::rig::*;
+use super::{rig::*, script::*};
 use crate::{
     machine::{ClientRequest, ClientResponse, Event, MachineErrorKind, RequestFailure},
-    messages::{find_coordinator::FindCoordinatorResponse, metadata::MetadataResponse},
-    wire::{ErrorCode, Uuid},
+    messages::find_coordinator::FindCoordinatorResponse,
+    wire::ErrorCode,
 };
 
 #[test]
@@ -108,76 +108,6 @@ fn row_28_a_fenced_or_forgotten_member_comes_back_with_its_id_and_epoch_zero_at_
         rig.sleep(ms(150));
         rig.take_heartbeat();
     }
-}
-
-#[test]
-fn row_28_a_leave_is_sent_again_to_the_new_coordinator() {
-    let mut rig = Rig::joined(&[1]);
-    let fetch = rig.take_session(1);
-    rig.respond(&fetch, fetched(vec![]));
-    rig.sleep(ms(20));
-    rig.close();
-    let leave = rig.take_heartbeat();
-    assert_eq!(leave.heartbeat().member_epoch, -1);
-    rig.respond(&leave, heartbeat_error(ErrorCode::NOT_COORDINATOR));
-    let at = rig.sent.iter().position(|sent| matches!(sent.request, ClientRequest::FindCoordinator(_))).unwrap();
-    let find = rig.sent.remove(at).unwrap();
-    let moved = rig.coordinator(3);
-    rig.respond(&find, moved);
-    let leave = rig.take_heartbeat();
-    assert_eq!(leave.heartbeat().member_epoch, -1);
-    assert!(matches!(&leave.to, crate::machine::Destination::Coordinator(address) if address.node == 3));
-    rig.respond(&leave, heartbeat_error(ErrorCode::UNKNOWN_MEMBER_ID));
-    assert!(matches!(rig.events.last(), Some(Event::Closed)), "a member that is not known has left");
-}
-
-#[test]
-fn row_27_a_leave_that_is_answered_after_the_next_subscribe_does_not_spoil_the_join() {
-    let mut rig = Rig::joined(&[1]);
-    rig.subscribe(&[]);
-    let leave = rig.take_heartbeat();
-    assert_eq!(leave.heartbeat().member_epoch, -1);
-    rig.subscribe(&["topic"]);
-    rig.sleep(ms(200));
-    assert!(rig.try_heartbeat().is_none(), "one heartbeat at a time");
-    rig.respond(&leave, heartbeat(-1, None));
-    let join = rig.take_heartbeat();
-    assert_eq!(join.heartbeat().member_epoch, 0);
-    assert_eq!(join.heartbeat().subscribed_topic_names, Some(vec!["topic".into()]));
-    rig.respond(&join, heartbeat(7, None));
-    rig.sleep(ms(300));
-    assert_eq!(rig.take_heartbeat().heartbeat().member_epoch, 7);
-}
-
-#[test]
-fn row_27_a_heartbeat_that_is_answered_after_the_unsubscribe_does_not_keep_the_member() {
-    let mut rig = Rig::joined(&[1]);
-    rig.sleep(ms(5_000));
-    let stale = rig.take_heartbeat();
-    rig.subscribe(&[]);
-    rig.respond(&stale, heartbeat(2, Some(&[(TOPIC, &[0])])));
-    assert_eq!(rig.last_assignment(), Some(vec![]));
-    assert_eq!(rig.take_heartbeat().heartbeat().member_epoch, -1);
-}
-
-#[test]
-fn unsubscribing_ends_the_sessions_and_loses_what_is_undecided() {
-    let mut rig = Rig::joined(&[1]);
-    rig.deliver(1, 0, 0, 9);
-    let session = rig.take().session;
-    let decided = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
-    let fetch = rig.take_session(1);
-    rig.subscribe(&[]);
-    rig.answer_well(&fetch);
-    assert_eq!(rig.result(decided), Ok(()));
-    let end = rig.take_session(1);
-    assert_eq!(end.epoch(), -1);
-    rig.answer_well(&end);
-    assert_eq!(rig.lost_sessions(), [(session, ErrorCode::SHARE_SESSION_NOT_FOUND)]);
-    let late = rig.acknowledge(session, partition(0), &[accept(5, 9)]);
-    assert_eq!(rig.result(late), Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
-    rig.sleep(ms(1_000));
-    assert!(rig.try_session(1).is_none());
 }
 
 #[test]
@@ -352,87 +282,4 @@ fn a_coordinator_lookup_that_fails_for_now_is_tried_again_and_an_authorization_e
     rig.sleep(ms(150));
     answer(&mut rig, ErrorCode::GROUP_AUTHORIZATION_FAILED);
     assert!(rig.errors().len() == 1 && rig.errors()[0].fatal);
-}
-
-#[test]
-fn a_topic_that_does_not_exist_is_named_once_and_not_before_it_could_have_been_heard_of() {
-    let mut rig = Rig::new();
-    rig.subscribe(&["topic", "nope"]);
-    let begun = rig.now;
-    while rig.errors().is_empty() {
-        rig.answer_group();
-        rig.sleep(ms(10));
-        assert!(rig.now < begun + ms(3_000));
-    }
-    assert!(rig.now >= begun + ms(1_000));
-    let refreshes = rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
-    assert!(refreshes <= 10, "{refreshes}");
-    for _ in 0..1_000 {
-        rig.answer_group();
-        rig.polled();
-        rig.sleep(ms(1_000));
-    }
-    let errors = rig.errors();
-    assert_eq!(errors.len(), 1, "{errors:?}");
-    assert!(!errors[0].fatal && errors[0].to_string().contains("topic nope does not exist"));
-}
-
-#[test]
-fn metadata_asks_for_no_topic_to_be_made() {
-    let rig = {
-        let mut rig = Rig::new();
-        rig.subscribe(&["nope"]);
-        rig
-    };
-    let asked = rig.log.iter().find_map(|sent| match &sent.request {
-        ClientRequest::Metadata(request) => Some(request.allow_auto_topic_creation),
-        _ => None,
-    });
-    assert_eq!(asked, Some(false));
-}
-
-#[test]
-fn an_empty_list_of_brokers_does_not_wipe_out_what_is_known() {
-    let mut rig = Rig::joined(&[1]);
-    let fetch = rig.take_session(1);
-    rig.respond(&fetch, fetched(vec![partition_error(0, ErrorCode::NOT_LEADER_OR_FOLLOWER)]));
-    rig.sleep(ms(100));
-    let at = rig.sent.iter().position(|sent| matches!(sent.request, ClientRequest::Metadata(_))).unwrap();
-    let refresh = rig.sent.remove(at).unwrap();
-    let ClientRequest::Metadata(request) = &refresh.request else { panic!("{refresh:?}") };
-    rig.leader_epoch += 1;
-    let answer = MetadataResponse { brokers: vec![], ..rig.metadata(request) };
-    rig.respond(&refresh, ClientResponse::Metadata(answer));
-    let end = rig.take_session(1);
-    rig.answer_well(&end);
-    rig.sleep(ms(150));
-    rig.take_session(1);
-}
-
-#[test]
-fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
-    let mut rig = Rig::new();
-    rig.topic_id = Uuid([9; 16]);
-    rig.subscribe(&["other"]);
-    rig.polled();
-    rig.answer_group();
-    let join = rig.take_heartbeat();
-    rig.respond(&join, heartbeat(1, Some(&[(Uuid([9; 16]), &[0])])));
-    for _ in 0..3 {
-        rig.answer_group();
-        rig.sleep(ms(150));
-    }
-    assert_eq!(rig.last_assignment().unwrap()[0].0.as_ref(), "topic");
-    assert_eq!(rig.take_session(1).fetch().topics[0].topic_id, Uuid([9; 16]));
-}
-
-#[test]
-fn what_a_fetch_acquires_after_unsubscribing_is_left_to_the_end_of_the_session() {
-    let mut rig = Rig::joined(&[1]);
-    let fetch = rig.take_session(1);
-    rig.subscribe(&[]);
-    rig.respond(&fetch, fetched(vec![acquired(0, 0, 9)]));
-    assert!(rig.acquisitions().is_empty());
-    let end = rig.take_session(1);
-    assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
 }

@@ -1,6 +1,6 @@
 //! Leaders that move, topics that go, brokers that fail.
 
-use super::rig::*;
+use super::{rig::*, script::*};
 use crate::{
     machine::{ClientRequest, Event, RequestFailure},
     messages::share_fetch::PartitionData,

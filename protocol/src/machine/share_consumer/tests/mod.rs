@@ -1,8 +1,13 @@
-//! Situations in virtual time, with scripted brokers. Names that begin with `row_` follow the list of faults that other clients had.
+//! Situations in virtual time, with scripted brokers. Names that begin with `row_` follow the list of faults that other
+//! clients had.
 
 mod acknowledge;
 mod fetch;
 mod group;
 mod leaders;
+mod leaving;
+mod renewal;
 mod rig;
+mod script;
 mod sequences;
+mod topics;

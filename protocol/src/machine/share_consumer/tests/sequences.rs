@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::rig::*;
+use super::{rig::*, script::*};
 use crate::{
     machine::{
         AckId, AckType, Acquisition, ClientRequest, ClientResponse, CommitId, Event, RequestFailure, TopicIdPartition,
@@ -207,7 +207,8 @@ impl World {
                 *session = Session::default();
             } else {
                 session.next = session.next.map(|next| next + 1);
-                // What was to be added or forgotten has not been, so a broker may not know a partition that the client lists.
+                // What was to be added or forgotten has not been, so a broker may not know a partition that the client
+                // lists.
             }
             return match sent.request {
                 ClientRequest::ShareFetch(_) => self.rig.respond(&sent, fetch_error(code)),
@@ -232,13 +233,13 @@ impl World {
                 }
             }
         }
-        let acked: BTreeSet<i32> = acks.iter().map(|(index, ..)| *index).collect();
+        let indexes: BTreeSet<i32> = acks.iter().map(|(index, ..)| *index).collect();
         let ClientRequest::ShareFetch(request) = &sent.request else {
-            let partitions: Vec<_> = acked.iter().map(|index| (*index, refused)).collect();
+            let partitions: Vec<_> = indexes.iter().map(|index| (*index, refused)).collect();
             if sent.epoch() == -1 {
                 *session = Session::default();
             }
-            return self.rig.respond(&sent, super::rig::acked(&partitions));
+            return self.rig.respond(&sent, acked(&partitions));
         };
         for topic in &request.topics {
             session.members.extend(topic.partitions.iter().map(|listed| partition(listed.partition_index)));
@@ -247,7 +248,7 @@ impl World {
             topic.partitions.iter().for_each(|index| _ = session.members.remove(&partition(*index)));
         }
         let mut answers: BTreeMap<i32, PartitionData> = BTreeMap::new();
-        for index in &acked {
+        for index in &indexes {
             let answer =
                 PartitionData { partition_index: *index, acknowledge_error_code: refused, ..Default::default() };
             answers.insert(*index, answer);

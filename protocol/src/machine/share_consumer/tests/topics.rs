@@ -1,0 +1,80 @@
+//! Metadata of topics: missing ones, ids before names, brokers that know nothing.
+
+use super::{rig::*, script::*};
+use crate::{
+    machine::{ClientRequest, ClientResponse},
+    messages::metadata::MetadataResponse,
+    wire::{ErrorCode, Uuid},
+};
+
+#[test]
+fn a_topic_that_does_not_exist_is_named_once_and_not_before_it_could_have_been_heard_of() {
+    let mut rig = Rig::new();
+    rig.subscribe(&["topic", "nope"]);
+    let begun = rig.now;
+    while rig.errors().is_empty() {
+        rig.answer_group();
+        rig.sleep(ms(10));
+        assert!(rig.now < begun + ms(3_000));
+    }
+    assert!(rig.now >= begun + ms(1_000));
+    let refreshes = rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
+    assert!(refreshes <= 10, "{refreshes}");
+    for _ in 0..1_000 {
+        rig.answer_group();
+        rig.polled();
+        rig.sleep(ms(1_000));
+    }
+    let errors = rig.errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(!errors[0].fatal && errors[0].to_string().contains("topic nope does not exist"));
+}
+
+#[test]
+fn metadata_asks_for_no_topic_to_be_made() {
+    let rig = {
+        let mut rig = Rig::new();
+        rig.subscribe(&["nope"]);
+        rig
+    };
+    let asked = rig.log.iter().find_map(|sent| match &sent.request {
+        ClientRequest::Metadata(request) => Some(request.allow_auto_topic_creation),
+        _ => None,
+    });
+    assert_eq!(asked, Some(false));
+}
+
+#[test]
+fn an_empty_list_of_brokers_does_not_wipe_out_what_is_known() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![partition_error(0, ErrorCode::NOT_LEADER_OR_FOLLOWER)]));
+    rig.sleep(ms(100));
+    let at = rig.sent.iter().position(|sent| matches!(sent.request, ClientRequest::Metadata(_))).unwrap();
+    let refresh = rig.sent.remove(at).unwrap();
+    let ClientRequest::Metadata(request) = &refresh.request else { panic!("{refresh:?}") };
+    rig.leader_epoch += 1;
+    let answer = MetadataResponse { brokers: vec![], ..rig.metadata(request) };
+    rig.respond(&refresh, ClientResponse::Metadata(answer));
+    let end = rig.take_session(1);
+    rig.answer_well(&end);
+    rig.sleep(ms(150));
+    rig.take_session(1);
+}
+
+#[test]
+fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
+    let mut rig = Rig::new();
+    rig.topic_id = Uuid([9; 16]);
+    rig.subscribe(&["other"]);
+    rig.polled();
+    rig.answer_group();
+    let join = rig.take_heartbeat();
+    rig.respond(&join, heartbeat(1, Some(&[(Uuid([9; 16]), &[0])])));
+    for _ in 0..3 {
+        rig.answer_group();
+        rig.sleep(ms(150));
+    }
+    assert_eq!(rig.last_assignment().unwrap()[0].0.as_ref(), "topic");
+    assert_eq!(rig.take_session(1).fetch().topics[0].topic_id, Uuid([9; 16]));
+}
