@@ -10,6 +10,7 @@ mod file_sink_kill;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
+mod tail_latency;
 mod vectors_core;
 
 use std::time::Instant;
@@ -29,7 +30,7 @@ pub struct Proof {
 }
 
 /// All claims.
-pub static ALL: [Proof; 8] = [
+pub static ALL: [Proof; 9] = [
     demo::PROOF,
     file_sink::PROOF,
     file_sink_kill::PROOF,
@@ -38,6 +39,7 @@ pub static ALL: [Proof; 8] = [
     vectors_core::PROOF,
     perf_core::PROOF,
     faults_core::PROOF,
+    tail_latency::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

@@ -48,7 +48,8 @@ fn run() -> Result<Verdict> {
             let java = (round + turn) % 2 == 1;
             let group = format!("{}-{round}", if java { "java" } else { "ackflow" });
             tools.read_from_the_start(&group)?;
-            let arguments = ["--topic", "t", "--group", &group, "--num-records", &records];
+            // Kafka's tool ends as a whole after its --timeout, 10 s, of which joining takes 6 s: longer, for both.
+            let arguments = ["--topic", "t", "--group", &group, "--num-records", &records, "--timeout", "120000"];
             if java {
                 let command = tools.performance_tool("ShareConsumerPerformance", &arguments);
                 javas.add("ShareConsumerPerformance", command)?;
