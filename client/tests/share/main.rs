@@ -46,6 +46,7 @@ cases! {
     renewal::renewed_records_are_handed_out_again_and_kept_beyond_their_lock;
     renewal::deliveries_are_kept_by_renewing_them;
     renewal::records_whose_lock_ends_are_delivered_to_others;
+    renewal::row_31_records_that_wait_too_long_for_a_poll_are_not_handed_out;
     deliveries::deliveries_settle_from_many_tasks_in_any_order;
     deliveries::released_records_are_delivered_up_to_the_limit_of_the_group;
     deliveries::a_split_delivery_settles_in_halves;
@@ -54,5 +55,6 @@ cases! {
     membership::two_members_share_one_partition;
     membership::a_consumer_that_is_dropped_gives_its_records_back_at_once;
     membership::a_consumer_can_leave_and_subscribe_again;
+    membership::row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll;
     membership::an_unknown_topic_is_named_and_served_once_it_exists;
 }

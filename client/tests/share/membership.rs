@@ -5,7 +5,7 @@ use std::time::Instant;
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumer};
 use ackflow_protocol::wire::ErrorCode;
 
-use crate::cluster::{Cluster, SECOND, Seen};
+use crate::cluster::{Cluster, SECOND, Seen, eventually};
 
 /// Accepts what comes until nothing has come for two seconds.
 async fn consume(mut consumer: OwnedShareConsumer) -> Vec<(i32, i64)> {
@@ -89,5 +89,28 @@ pub(crate) async fn an_unknown_topic_is_named_and_served_once_it_exists(cluster:
         got += consumer.poll(SECOND).await.map_or(0, |records| records.len());
     }
     assert_eq!(got, 10);
+    consumer.close(10 * SECOND).await.unwrap();
+}
+
+pub(crate) async fn row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll(cluster: Cluster) {
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.owned(cluster.config().max_poll_interval(SECOND / 2));
+    let held = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    eventually("the end of the membership", async || consumer.assignment().is_empty().then_some(())).await;
+    // The session ends a moment after the membership; until then it can still be acknowledged with.
+    tokio::time::sleep(SECOND / 2).await;
+    let error = held.accept().await.unwrap_err();
+    assert!(error.code().is_some(), "{error}");
+    let mut left = 10;
+    while left > 0 {
+        let again = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        assert!(again.ranges().iter().all(|range| range.delivery_count == 2));
+        left -= again.len();
+        again.accept().await.unwrap();
+    }
+
+    // A poll that waits is a poll all the time.
+    assert!(consumer.poll(2 * SECOND).await.unwrap().is_none());
+    assert!(!consumer.assignment().is_empty());
     consumer.close(10 * SECOND).await.unwrap();
 }

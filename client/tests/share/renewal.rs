@@ -61,3 +61,24 @@ pub(crate) async fn records_whose_lock_ends_are_delivered_to_others(cluster: Clu
     quick.close(10 * SECOND).await.unwrap();
     cluster.no_lag_is_left().await;
 }
+
+pub(crate) async fn row_31_records_that_wait_too_long_for_a_poll_are_not_handed_out(cluster: Cluster) {
+    cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
+    cluster.produce(0, 0..30).await;
+    let mut consumer = cluster.owned(cluster.config().max_poll_records(10));
+    let first = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    assert_eq!((first.first_offset(), first.len()), (0, 10));
+    first.accept().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_300)).await;
+    let (mut left, mut again) = (20, 0);
+    while left > 0 {
+        let delivery = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        left -= delivery.len();
+        again += delivery.records().filter(|record| record.as_ref().unwrap().delivery_count == 2).count();
+        delivery.accept().await.unwrap();
+    }
+    assert!(again > 0, "something was fetched ahead");
+    assert_eq!(consumer.dropped_records(), again as u64);
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+}
