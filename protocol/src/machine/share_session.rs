@@ -101,9 +101,10 @@ impl ShareSession {
                 Some(FetchStep { epoch: 0, add: self.listed.iter().copied().collect(), forget: Vec::new() })
             }
             State::Open(epoch) => {
-                let add = self.wanted.difference(&self.listed).copied().collect();
-                let forget = self.listed.difference(&self.wanted).copied().collect();
-                self.listed.clone_from(&self.wanted);
+                let add: Vec<TopicIdPartition> = self.wanted.difference(&self.listed).copied().collect();
+                let forget: Vec<TopicIdPartition> = self.listed.difference(&self.wanted).copied().collect();
+                self.listed.extend(&add);
+                forget.iter().for_each(|partition| _ = self.listed.remove(partition));
                 Some(FetchStep { epoch, add, forget })
             }
             State::Opening | State::Closing => None,

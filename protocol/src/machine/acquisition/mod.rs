@@ -5,6 +5,9 @@
 //! acknowledged as such, or it stays locked. Batches and ranges are walked in step. Where the header of a batch says
 //! that every offset has a record, the records are not looked at, so the cost grows with batches and ranges.
 
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
 
 use crate::{
