@@ -35,6 +35,8 @@ pub struct Broker {
 impl Admin {
     /// Describes the cluster (DescribeCluster).
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where there is no answer or the broker refuses.
     pub async fn describe_cluster(&self) -> Result<ClusterDescription, ClientError> {
@@ -59,6 +61,8 @@ impl Admin {
 
     /// The finalized features of the cluster and their levels, such as `share.version` 1 (ApiVersions). A feature of
     /// level 0 may be missing.
+    ///
+    /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
     /// [`ClientError`] where no broker can be reached.

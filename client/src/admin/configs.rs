@@ -145,6 +145,8 @@ impl ConfigSource {
 impl Admin {
     /// Changes single settings (IncrementalAlterConfigs); what is not named stays as it is.
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where there is no answer. Changes may have been made nevertheless.
     pub async fn alter_configs(
@@ -173,6 +175,8 @@ impl Admin {
     }
 
     /// All settings of resources, by key (DescribeConfigs).
+    ///
+    /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
     /// [`ClientError`] where there is no answer.

@@ -29,6 +29,8 @@ const GROUP: i8 = 0;
 impl Admin {
     /// Lists the groups of all brokers (ListGroups), by id: those of the given types, or of all types where none is given.
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where a broker does not answer.
     pub async fn list_groups(&self, types: &[&str]) -> Result<Vec<GroupListing>, ClientError> {

@@ -66,6 +66,8 @@ pub struct SharePartitionOffset {
 impl Admin {
     /// Describes share groups (ShareGroupDescribe).
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// None for the whole call: a group that cannot be described has an error of its own.
     pub async fn describe_share_groups<S: Into<String>>(
@@ -101,6 +103,8 @@ impl Admin {
 
     /// How far a share group is in each partition that it reads or has read (DescribeShareGroupOffsets), by topic and
     /// partition. Of a group that does not exist there is nothing.
+    ///
+    /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
     /// [`ClientError`] where there is no answer, the group is of another kind, or a partition cannot be described.

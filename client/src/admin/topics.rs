@@ -95,6 +95,8 @@ impl Admin {
     /// Creates topics (CreateTopics). An answer says that the controller has them; a broker may take a moment to learn
     /// of them.
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where there is no answer. A topic may have been created nevertheless.
     pub async fn create_topics(
@@ -122,6 +124,8 @@ impl Admin {
 
     /// Deletes topics by name (DeleteTopics).
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where there is no answer. A topic may have been deleted nevertheless.
     pub async fn delete_topics<S: Into<String>>(
@@ -148,6 +152,8 @@ impl Admin {
 
     /// Describes topics (Metadata). A topic that does not exist is an error of its own, and is not created.
     ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
     /// # Errors
     /// [`ClientError`] where there is no answer.
     pub async fn describe_topics<S: Into<String>>(
@@ -168,6 +174,8 @@ impl Admin {
     }
 
     /// Lists all topics that this client may see, Kafka's own among them (Metadata), by name.
+    ///
+    /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
     /// [`ClientError`] where there is no answer.

@@ -113,7 +113,8 @@ impl Producer {
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryFuture, ClientError> {
         let shared = &*self.0.0;
         let topic = match shared.topics.get(&record.topic) {
-            Some(topic) => topic,
+            Some(topic) if topic.has(record.partition) => topic,
+            Some(_) => shared.look_for_partition(&record).await?,
             None => shared.wait_for_topic(&record.topic).await?,
         };
         let size = shared.check_size(&record)?;
@@ -233,6 +234,16 @@ impl Shared {
         let reason = format!("it is not known after max.block.ms={}{said}", self.config.max_block.as_millis());
         Err(ClientError::new(ErrorKind::TimedOut, format!("producing to topic {name}"), reason)
             .remedy("check the name, create the topic, and check that the brokers can be reached"))
+    }
+
+    /// Asks whether a topic has got more partitions.
+    async fn look_for_partition(&self, record: &ProducerRecord) -> Result<Arc<Topic>, ClientError> {
+        // Without an answer, what is known has to do.
+        let _ = timeout(self.config.max_block, self.topics.refreshed()).await;
+        match self.topics.get(&record.topic) {
+            Some(topic) => Ok(topic),
+            None => self.wait_for_topic(&record.topic).await,
+        }
     }
 
     async fn wait_for_room(&self, record: &ProducerRecord, size: usize) -> Result<OwnedSemaphorePermit, ClientError> {

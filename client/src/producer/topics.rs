@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::queue::{Leader, Limits, Queue};
-use crate::error::ClientError;
+use crate::error::{ClientError, ErrorKind};
 use crate::net::random;
 
 /// A partition and what is on its way there.
@@ -36,6 +36,11 @@ pub(super) struct Topic {
 }
 
 impl Topic {
+    /// Whether it has the partition that a record names, if it names one.
+    pub(super) fn has(&self, partition: Option<i32>) -> bool {
+        partition.is_none_or(|partition| usize::try_from(partition).is_ok_and(|at| at < self.partitions.len()))
+    }
+
     /// The partition that records without a key go to just now.
     pub(super) fn chosen(&self) -> usize {
         self.chosen.load(Ordering::Relaxed)
@@ -118,6 +123,14 @@ impl Topics {
         }
     }
 
+    /// Waits for the next answer to a request for metadata. Cancel-safe.
+    pub(super) async fn refreshed(&self) {
+        let mut answers = self.answers.subscribe();
+        self.wanted.notify_one();
+        // The sender lives as long as `self`.
+        let _ = answers.changed().await;
+    }
+
     /// Stops asking for a topic that was not found, and gives what the cluster said of it.
     pub(super) fn give_up(&self, name: &str) -> Option<ClientError> {
         let mut known = self.write();
@@ -186,6 +199,13 @@ impl Topics {
         }
         let mut partitions = old.as_ref().map_or_else(Vec::new, |old| old.partitions.clone());
         let mut found = topic.partitions;
+        // A topic that was created anew may have fewer of them.
+        for gone in partitions.drain(found.len().min(partitions.len())..) {
+            let mut queue = gone.lock();
+            queue.lose_leader();
+            let reason = format!("the topic was created anew and has {} partitions", found.len());
+            queue.block(ClientError::new(ErrorKind::Invalid, format!("producing to {name}-{}", gone.index), reason));
+        }
         found.sort_unstable_by_key(|partition| partition.partition_index);
         for partition in found {
             let leader = Leader { node: partition.leader_id, epoch: partition.leader_epoch, topic_id: topic.topic_id };
@@ -201,8 +221,8 @@ impl Topics {
             }
         }
         match old {
-            Some(old) if old.partitions.len() == partitions.len() => Entry::Found(old),
-            None if partitions.is_empty() => Entry::Missing(None),
+            Some(old) if old.partitions.len() == partitions.len() || partitions.is_empty() => Entry::Found(old),
+            _ if partitions.is_empty() => Entry::Missing(None),
             _ => {
                 let topic = Topic { partitions, chosen: AtomicUsize::new(0) };
                 topic.choose_another();

@@ -52,6 +52,7 @@ cases! {
     producer::what_the_broker_refuses_is_an_error_and_the_rest_goes_on;
     producer::a_topic_that_cannot_be_is_refused_at_once;
     producer::a_partition_that_does_not_exist_is_refused;
+    producer::a_topic_that_is_deleted_and_created_again_is_produced_to;
     producer::records_of_many_tasks_are_all_written_in_the_order_of_each;
 }
 

@@ -11,7 +11,7 @@ use ackflow_protocol::records::Compression;
 use ackflow_protocol::wire::ErrorCode;
 use bytes::Bytes;
 
-use crate::unique;
+use crate::{eventually, unique};
 
 fn config(servers: &str) -> ProducerConfig {
     ProducerConfig::new(servers).unwrap()
@@ -215,4 +215,23 @@ pub(crate) async fn records_of_many_tasks_are_all_written_in_the_order_of_each(s
         offsets.sort_unstable();
         assert_eq!(*offsets, (0..8000).collect::<Vec<_>>());
     }
+}
+
+pub(crate) async fn a_topic_that_is_deleted_and_created_again_is_produced_to(servers: &str) {
+    let topic = topic(servers, 1).await;
+    let admin = Admin::new(config(servers).client);
+    let producer = Producer::new(config(servers)).unwrap();
+    let send = async || {
+        let delivery = producer.send(ProducerRecord::new(topic.clone(), "v").partition(0)).await.unwrap();
+        delivery.await.unwrap().offset
+    };
+    for offset in 0..5 {
+        assert_eq!(send().await, Some(offset));
+    }
+    admin.delete_topics([&*topic]).await.unwrap().remove(&*topic).unwrap().unwrap();
+    let create = async || admin.create_topics([NewTopic::new(&*topic, 1)]).await.unwrap().remove(&*topic).unwrap();
+    eventually("the name is free", async || create().await.ok()).await;
+    assert_eq!(send().await, Some(0));
+    assert_eq!(send().await, Some(1));
+    producer.close().await.unwrap();
 }

@@ -350,6 +350,10 @@ impl Queue {
         if leader.node != self.leader.node && self.in_flight > 0 {
             self.draining = true;
         }
+        if !is_same_topic {
+            // Another topic of the same name, whose leaders have not seen this producer.
+            self.established = false;
+        }
         if leader.node >= 0 && leader != self.leader {
             self.retry_at = None;
             self.blocked = None;

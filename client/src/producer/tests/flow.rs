@@ -236,3 +236,33 @@ async fn records_of_one_key_meet_in_the_partition_that_kafka_chooses_and_those_w
     }
     assert_eq!(partitions.len(), 7);
 }
+
+#[tokio::test]
+async fn a_partition_that_was_added_is_found_and_one_that_was_not_is_refused() {
+    let (cluster, broker) = single().await;
+    let producer = Producer::new(broker.config()).unwrap();
+    broker.confirm_all();
+    producer.send(record("a")).await.unwrap().await.unwrap();
+    let error = producer.send(record("b").partition(1)).await.unwrap_err();
+    assert!(error.to_string().contains("no partition 1, the topic has 1"), "{error}");
+    cluster.leaders(&[1, 1], 0);
+    let report = producer.send(record("b").partition(1)).await.unwrap().await.unwrap();
+    assert_eq!(report.partition, 1);
+}
+
+#[tokio::test]
+async fn records_for_a_partition_that_is_gone_expire_and_say_why() {
+    let (cluster, mut broker) = single().await;
+    cluster.leaders(&[1, 1], 0);
+    let mut config = ProducerConfig { delivery_timeout: Duration::from_millis(400), ..broker.config() };
+    config.client.net.request_timeout = Duration::from_millis(300);
+    let producer = Producer::new(config).unwrap();
+    let delivery = producer.send(record("a").partition(1)).await.unwrap();
+    let request = broker.produce().await;
+    cluster.leaders(&[1], 0);
+    request.answer(ErrorCode::UNKNOWN_TOPIC_ID);
+    let error = delivery.await.unwrap_err();
+    assert!(error.to_string().contains("delivery.timeout.ms=400"), "{error}");
+    broker.confirm_all();
+    producer.send(record("b")).await.unwrap().await.unwrap();
+}
