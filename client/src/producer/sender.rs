@@ -138,7 +138,7 @@ impl Sender {
             let leader = queue.leader();
             if let Err((why, look_again)) = self.reach(now, leader.node) {
                 if let Some(why) = why {
-                    queue.block(why);
+                    queue.block_at_least(why);
                 }
                 round.look_again_at(queue.next_expiry());
                 round.look_again_at(look_again);

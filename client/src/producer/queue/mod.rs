@@ -371,6 +371,11 @@ impl Queue {
         self.blocked = Some(error);
     }
 
+    /// The same, unless something more telling is known.
+    pub(super) fn block_at_least(&mut self, error: ClientError) {
+        self.blocked.get_or_insert(error);
+    }
+
     /// Whether there is nothing to send and nothing under way; then the sender forgets the partition until a record comes.
     pub(super) fn rest(&mut self) -> bool {
         let rests = self.open.is_none() && self.sealed.is_empty() && self.in_flight == 0 && self.returned.is_empty();

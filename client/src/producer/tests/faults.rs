@@ -177,6 +177,22 @@ async fn a_leader_that_never_comes_is_named_when_the_time_is_over() {
 }
 
 #[tokio::test]
+async fn a_topic_that_is_deleted_is_named_when_the_time_is_over() {
+    let (cluster, mut broker) = single().await;
+    let mut config = ProducerConfig { delivery_timeout: Duration::from_millis(400), ..broker.config() };
+    config.client.net.request_timeout = Duration::from_millis(300);
+    config.client.metadata_max_age = Duration::from_millis(20);
+    let producer = Producer::new(config).unwrap();
+    let first = producer.send(record("a")).await.unwrap();
+    broker.produce().await.answer(ErrorCode::NONE);
+    first.await.unwrap();
+    cluster.metadata.lock().unwrap().topics[0].error_code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let error = producer.send(record("b")).await.unwrap().await.unwrap_err();
+    assert!(error.to_string().contains("UNKNOWN_TOPIC_OR_PARTITION"), "{error}");
+}
+
+#[tokio::test]
 async fn a_leader_that_cannot_be_reached_is_named_when_the_time_is_over() {
     let (cluster, broker) = single().await;
     cluster.metadata.lock().unwrap().brokers[0].port = 1;
