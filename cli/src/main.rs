@@ -1,3 +1,56 @@
 //! ackflow: Kafka share groups and sinks from the command line.
 
-fn main() {}
+mod args;
+mod commands;
+mod connection;
+mod progress;
+mod signals;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    log_to_stderr();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&anyhow::Error::new(error).context("cannot start the threads of the program")),
+    };
+    let result = runtime.block_on(run(args.command));
+    // A blocking read of stdin may outlive the command; do not wait for it.
+    runtime.shutdown_background();
+    result.unwrap_or_else(|error| fail(&error))
+}
+
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(args) => commands::demo::run(args).await,
+        Command::Run(args) => commands::run::run(args).await,
+        Command::Consume(args) => commands::consume::run(args).await,
+        Command::Produce(args) => commands::produce::run(args).await,
+        Command::Broker(args) => commands::broker::run(args).await,
+        Command::Wire(args) => commands::wire::run(args).await,
+        Command::Perf(args) => commands::perf::run(args).await,
+    }
+}
+
+/// One message on stderr: what was being done, then why it failed.
+fn fail(error: &anyhow::Error) -> ExitCode {
+    eprintln!("ackflow: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// Warnings and errors go to stderr; `ACKFLOW_LOG` (`info`, `ackflow_client=debug`, ...) chooses otherwise.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("ACKFLOW_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}

@@ -1,0 +1,42 @@
+//! `ackflow broker`: the embedded broker for any Kafka client.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use ackflow_testkit::EmbeddedBroker;
+use anyhow::Context;
+
+use crate::connection::key_value;
+use crate::signals::Stop;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: ackflow broker --listen 127.0.0.1:9092 --config num.partitions=3\n\n\
+    Everything is kept in memory and is gone when the broker ends.")]
+pub(crate) struct Args {
+    /// The address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9092")]
+    listen: SocketAddr,
+
+    /// The finalized share.version: 0 switches share groups off
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i16).range(0..=1))]
+    share_version: i16,
+
+    /// A broker setting of Kafka's, such as num.partitions=3
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    config: Vec<(String, String)>,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut stop = Stop::listen()?;
+    let mut builder = EmbeddedBroker::builder().listen(args.listen.to_string()).share_version(args.share_version);
+    for (key, value) in &args.config {
+        builder = builder.config(key, value);
+    }
+    let broker = builder.start().await.with_context(|| format!("cannot start a broker on --listen {}", args.listen))?;
+    // Scripts read the address from the first line of stdout.
+    println!("{}", broker.bootstrap_servers());
+    eprintln!("ackflow: an embedded broker listens on {}; it keeps everything in memory", broker.bootstrap_servers());
+    stop.requested().await;
+    broker.shutdown().await;
+    Ok(ExitCode::SUCCESS)
+}

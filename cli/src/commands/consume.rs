@@ -1,0 +1,118 @@
+//! `ackflow consume`: a share group on the console.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ackflow_client::share::{AckType, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_sink_runtime::record_json::RecordJson;
+use clap::ValueEnum;
+
+use crate::connection::Connection;
+use crate::signals::Stop;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "One JSON line a record: topic, partition, offset, timestamp, deliveryCount, key, value, headers.\n\
+    A new share group starts at the end of the topic unless share.auto.offset.reset=earliest is set on it.\n\n\
+    Example: ackflow consume --bootstrap-server localhost:9092 --topic t --group g --max-messages 10"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    connection: Connection,
+
+    /// The topic; several with repeated --topic
+    #[arg(long, required = true)]
+    topic: Vec<String>,
+
+    /// The share group
+    #[arg(long, default_value = "console-share-consumer")]
+    group: String,
+
+    /// End after this many records
+    #[arg(long, value_name = "COUNT")]
+    max_messages: Option<u64>,
+
+    /// End after this many milliseconds without a record
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+
+    /// What becomes of each record once it is printed; renew accepts it after its lock was renewed once
+    #[arg(long, value_enum, default_value = "accept")]
+    ack: Ack,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum Ack {
+    Accept,
+    Release,
+    Reject,
+    Renew,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut stop = Stop::listen()?;
+    let mut consumer = OwnedShareConsumer::new(config(&args)?)?;
+    consumer.subscribe(args.topic.iter().map(String::as_str))?;
+    let result = tokio::select! {
+        result = print_records(&mut consumer, &args) => result,
+        () = stop.requested() => Ok(()),
+    };
+    // What was decided is sent even where printing failed; what was not goes back to the group.
+    let closed = consumer.close(Duration::from_secs(30)).await;
+    result?;
+    closed?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(args: &Args) -> anyhow::Result<ShareConsumerConfig> {
+    let mut properties = args.connection.properties()?;
+    properties.insert("group.id".to_owned(), args.group.clone());
+    if let Some(limit) = args.max_messages {
+        // A record acquired and not printed would go back with one delivery attempt spent.
+        properties.entry("share.acquire.mode".to_owned()).or_insert_with(|| "record_limit".to_owned());
+        properties.entry("max.poll.records".to_owned()).or_insert_with(|| limit.clamp(1, 500).to_string());
+    }
+    Ok(ShareConsumerConfig::from_properties(&properties)?)
+}
+
+async fn print_records(consumer: &mut OwnedShareConsumer, args: &Args) -> anyhow::Result<()> {
+    let timeout = args.timeout_ms.map(Duration::from_millis);
+    let mut left = args.max_messages.unwrap_or(u64::MAX);
+    let mut last_record = Instant::now();
+    while left > 0 && timeout.is_none_or(|timeout| last_record.elapsed() < timeout) {
+        let Some(mut delivery) = consumer.poll(Duration::from_millis(100)).await? else { continue };
+        last_record = Instant::now();
+        let mut printed: Option<(i64, i64)> = None;
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        for record in delivery.records().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+            let record = record?;
+            let mut line = Vec::new();
+            RecordJson::raw(&record).write_to(&mut line);
+            line.push(b'\n');
+            out.write_all(&line)?;
+            left -= 1;
+            printed = Some((printed.map_or(record.offset, |(first, _)| first), record.offset));
+        }
+        // Nothing is acknowledged before it is out.
+        out.flush()?;
+        drop(out);
+        if let Some((first, last)) = printed {
+            if args.ack == Ack::Renew {
+                delivery.acknowledge(first..=last, AckType::Renew).await?;
+            }
+            delivery.acknowledge(first..=last, args.ack.verdict()).await?;
+        }
+    }
+    Ok(())
+}
+
+impl Ack {
+    fn verdict(self) -> AckType {
+        match self {
+            Self::Accept | Self::Renew => AckType::Accept,
+            Self::Release => AckType::Release,
+            Self::Reject => AckType::Reject,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! One file a command.
+
+pub(crate) mod broker;
+pub(crate) mod consume;
+pub(crate) mod demo;
+pub(crate) mod perf;
+pub(crate) mod produce;
+pub(crate) mod run;
+pub(crate) mod wire;

@@ -1,0 +1,142 @@
+//! `ackflow produce`: JSON lines in, records out.
+
+use std::io::BufRead;
+use std::process::ExitCode;
+
+use ackflow_client::producer::{Producer, ProducerConfig, ProducerRecord};
+use anyhow::{Context, anyhow, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::connection::Connection;
+use crate::progress::Progress;
+
+/// Lines read ahead of the producer.
+const LINES_AHEAD: usize = 1024;
+/// Delivery reports that may be outstanding before the oldest is awaited.
+const REPORTS_AHEAD: usize = 100_000;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Each line of stdin is one record: {\"key\": .., \"value\": .., \"partition\": .., \
+    \"timestamp\": .., \"headers\": [[\"name\", ..]]}, all but the value optional.\n\
+    A string is sent as it is, null as null, {\"base64\": \"..\"} as the bytes it names, any other value as JSON text.\n\n\
+    Example: echo '{\"key\":\"k\",\"value\":\"v\"}' | ackflow produce --bootstrap-server localhost:9092 --topic t")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    connection: Connection,
+
+    /// The topic to produce to, for lines that name none
+    #[arg(long)]
+    topic: Option<String>,
+
+    /// Take each line as a value, as kafka-console-producer does
+    #[arg(long)]
+    lines: bool,
+}
+
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let producer = Producer::new(ProducerConfig::from_properties(&args.connection.properties()?)?)?;
+    let mut lines = stdin_lines();
+    let mut progress = Progress::new("produced", 0);
+    let mut reports = std::collections::VecDeque::new();
+    let mut sent = 0u64;
+    while let Some(line) = lines.recv().await {
+        let line = line.context("cannot read stdin")?;
+        if line.is_empty() && !args.lines {
+            continue;
+        }
+        let record = record(&line, &args).with_context(|| format!("line {} of stdin", sent + 1))?;
+        reports.push_back(producer.send(record).await?);
+        if reports.len() > REPORTS_AHEAD
+            && let Some(report) = reports.pop_front()
+        {
+            report.await?;
+        }
+        sent += 1;
+        progress.at(sent);
+    }
+    producer.flush().await?;
+    for report in reports {
+        report.await?;
+    }
+    producer.close().await?;
+    drop(progress);
+    eprintln!("ackflow: {sent} records produced");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The lines of stdin, read on a thread of their own: reading a terminal or pipe blocks.
+fn stdin_lines() -> mpsc::Receiver<std::io::Result<String>> {
+    let (send, receive) = mpsc::channel(LINES_AHEAD);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            if send.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+fn record(line: &str, args: &Args) -> anyhow::Result<ProducerRecord> {
+    let default_topic =
+        || args.topic.clone().ok_or_else(|| anyhow!("no topic: give --topic, or \"topic\" in the line"));
+    if args.lines {
+        return Ok(ProducerRecord::new(default_topic()?, line.to_owned()));
+    }
+    let Value::Object(fields) = serde_json::from_str(line).context("not JSON (--lines takes plain text)")? else {
+        bail!("not a JSON object (--lines takes plain text)");
+    };
+    let mut record = ProducerRecord::new("", Bytes::new());
+    record.value = None;
+    for (name, value) in fields {
+        match name.as_str() {
+            "topic" => record.topic = value.as_str().context("topic is not a string")?.into(),
+            "partition" => {
+                let partition = value.as_i64().and_then(|p| i32::try_from(p).ok());
+                record.partition = Some(partition.context("partition is not a number")?);
+            }
+            "timestamp" => record.timestamp = Some(value.as_i64().context("timestamp is not a number")?),
+            "key" => record.key = bytes(value).context("key")?,
+            "value" => record.value = bytes(value).context("value")?,
+            "headers" => record.headers = headers(value)?,
+            // What `ackflow consume` prints besides, so that its output can be produced again.
+            "offset" | "deliveryCount" => {}
+            other => bail!("unknown field {other:?}"),
+        }
+    }
+    if record.topic.is_empty() {
+        record.topic = default_topic()?.into();
+    }
+    Ok(record)
+}
+
+/// The bytes of a key or value: text as it is, `{"base64": ..}` decoded, other values as JSON text.
+fn bytes(value: Value) -> anyhow::Result<Option<Bytes>> {
+    Ok(match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.into()),
+        Value::Object(fields) if fields.len() == 1 && fields.contains_key("base64") => {
+            let text = fields["base64"].as_str().context("base64 is not a string")?;
+            Some(STANDARD.decode(text).context("base64 is not valid")?.into())
+        }
+        other => Some(other.to_string().into()),
+    })
+}
+
+fn headers(value: Value) -> anyhow::Result<Vec<(String, Option<Bytes>)>> {
+    let Value::Array(headers) = value else { bail!("headers is not a list of [name, value]") };
+    headers
+        .into_iter()
+        .map(|header| match header {
+            Value::Array(mut pair) if pair.len() == 2 && pair[0].is_string() => {
+                let value = bytes(pair.remove(1)).context("header")?;
+                Ok((pair[0].as_str().unwrap_or_default().to_owned(), value))
+            }
+            other => Err(anyhow!("header {other} is not [name, value]")),
+        })
+        .collect()
+}
