@@ -1,7 +1,8 @@
 //! Administration: topics, configurations, groups, the cluster.
 //!
 //! A call that names several things gives a result for each; the call itself fails only where there is no answer at all.
-//! Errors that pass are tried again until `default.api.timeout.ms` is over. Every call is cancel-safe in that a dropped
+//! Errors that pass are tried again until `default.api.timeout.ms` is over; a cluster of which no broker was ever reached is
+//! given up after 5 s. Every call is cancel-safe in that a dropped
 //! future leaves the client as it was; what was asked of the broker may still happen.
 
 mod cluster;
@@ -41,7 +42,7 @@ impl Admin {
     }
 
     fn retries(&self) -> Retries {
-        Retries::new(self.pool.config())
+        self.pool.retries()
     }
 
     fn request_timeout(&self) -> Duration {

@@ -24,4 +24,4 @@ pub use connection::Connection;
 pub use pool::Pool;
 pub(crate) use pool::address;
 pub(crate) use random::random;
-pub(crate) use retries::Retries;
+pub(crate) use retries::{Retries, UNREACHED_PATIENCE};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ackflow_protocol::wire::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Address, Backoff, Connection, NetConfig, random};
+use super::{Address, Backoff, Connection, NetConfig, Retries, random};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
@@ -25,6 +26,8 @@ struct Inner {
     bootstrap: Vec<Arc<Node>>,
     /// By id, what the cluster's metadata says; empty before the first.
     nodes: Mutex<BTreeMap<i32, Arc<Node>>>,
+    /// Whether a connection to any broker was ever made.
+    reached: AtomicBool,
 }
 
 /// A broker, and the one connection to it.
@@ -46,7 +49,7 @@ impl Pool {
     /// Of the cluster that `config` names. Nothing is connected yet.
     pub fn new(config: ClientConfig) -> Self {
         let bootstrap = config.bootstrap_servers.addresses().iter().cloned().map(Node::new).collect();
-        Self(Arc::new(Inner { config, bootstrap, nodes: Mutex::default() }))
+        Self(Arc::new(Inner { config, bootstrap, nodes: Mutex::default(), reached: AtomicBool::new(false) }))
     }
 
     /// What the pool was made with.
@@ -69,7 +72,10 @@ impl Pool {
         let mut errors = Vec::new();
         for node in nodes.iter().chain(&self.0.bootstrap) {
             match node.connect(&self.0.config.net).await {
-                Ok(connection) => return Ok(connection),
+                Ok(connection) => {
+                    self.0.reached.store(true, Ordering::Relaxed);
+                    return Ok(connection);
+                }
                 Err(error) => errors.push(error),
             }
         }
@@ -163,6 +169,11 @@ impl Pool {
                     .at(connection.broker().to_owned()))
             }
         }
+    }
+
+    /// Attempts at one call that needs the cluster.
+    pub(crate) fn retries(&self) -> Retries {
+        Retries::new(&self.0.config).reached(self.0.reached.load(Ordering::Relaxed))
     }
 
     /// Closes all connections and forgets what metadata said.

@@ -9,12 +9,18 @@ use super::random::random;
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
+/// How long a cluster that was never reached is tried before that is an error. A broker that is just starting is there by
+/// then.
+pub(crate) const UNREACHED_PATIENCE: Duration = Duration::from_secs(5);
+
 /// The attempts of one call: errors that pass are tried again, with pauses, until `default.api.timeout.ms` is over.
 #[derive(Debug)]
 pub(crate) struct Retries {
     backoff: Backoff,
     within: Duration,
     deadline: Instant,
+    /// When it is certain that a cluster which was never reached is not there.
+    unreached: Option<Instant>,
     failures: u32,
     last: Option<ClientError>,
 }
@@ -28,7 +34,14 @@ impl Retries {
     /// Attempts that may take `within` together.
     pub(crate) fn within(config: &ClientConfig, within: Duration) -> Self {
         let deadline = Instant::now() + within;
-        Self { backoff: config.retry_backoff(), within, deadline, failures: 0, last: None }
+        Self { backoff: config.retry_backoff(), within, deadline, unreached: None, failures: 0, last: None }
+    }
+
+    /// The same for a cluster that was never `reached`: a wrong address should be told soon, not when all time is over.
+    #[must_use]
+    pub(crate) fn reached(mut self, reached: bool) -> Self {
+        self.unreached = (!reached).then(|| Instant::now() + UNREACHED_PATIENCE);
+        self
     }
 
     /// Makes one attempt. `None` where it failed but another one may succeed: then the pause before it is over, and the
@@ -49,6 +62,9 @@ impl Retries {
     }
 
     async fn pause(&mut self, error: ClientError) -> Result<(), ClientError> {
+        if error.kind() == ErrorKind::Unreachable && self.unreached.is_some_and(|until| Instant::now() >= until) {
+            return Err(error);
+        }
         tracing::debug!(%error, "trying again");
         self.failures += 1;
         // Nothing was sent, because the connection had ended unnoticed: a new one will do at once.

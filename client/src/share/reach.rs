@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::connections::Role;
 use crate::error::ClientError;
+use crate::net::UNREACHED_PATIENCE;
 
-/// How long nothing of the cluster may be reachable at the start.
-const ANY_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
 /// its session with the cluster ends, by default after 9 s.
 const NAMED_PATIENCE: Duration = Duration::from_secs(15);
@@ -47,7 +46,7 @@ impl Reach {
         result: Result<(), ClientError>,
     ) -> Option<ClientError> {
         let (attempts, patience) = match role {
-            Role::Any => (&mut self.any, ANY_PATIENCE),
+            Role::Any => (&mut self.any, UNREACHED_PATIENCE),
             Role::Coordinator(_) => (&mut self.coordinator, NAMED_PATIENCE),
             Role::Session(_) => (&mut self.session, NAMED_PATIENCE),
         };

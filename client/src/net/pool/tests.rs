@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ackflow_protocol::messages::metadata::MetadataResponseBroker;
 
 use super::*;
-use crate::net::Retries;
 use crate::net::testing::Peer;
 
 /// A pool that knows the brokers at these ports from `bootstrap.servers`.
@@ -32,7 +31,7 @@ fn metadata(brokers: &[(i32, u16)]) -> MetadataResponse {
 
 /// Asks for metadata until there is some.
 async fn refresh(pool: &Pool) -> Result<MetadataResponse, ClientError> {
-    let mut retries = Retries::new(pool.config());
+    let mut retries = pool.retries();
     loop {
         if let Some(metadata) = retries.attempt(pool.metadata(&MetadataRequest::default())).await? {
             return Ok(metadata);
@@ -196,3 +195,13 @@ async fn a_broker_that_refuses_is_left_alone_for_a_pause_that_grows() {
 }
 
 const SOON: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_was_never_reached_is_given_up_long_before_the_timeout_of_the_call() {
+    let pool = pool(&[dead_port().await]);
+    let began = Instant::now();
+    let error = refresh(&pool).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    assert!(began.elapsed() < pool.config().default_api_timeout / 2, "{:?}", began.elapsed());
+    assert!(error.to_string().contains("bootstrap.servers"), "{error}");
+}
