@@ -107,7 +107,10 @@ impl Driver {
             match outcome {
                 Outcome::Answered(id, result) => {
                     let result = result.map_err(|error| {
-                        tracing::debug!("{error}");
+                        match error.kind() {
+                            ErrorKind::Malformed => tracing::warn!("{error}"),
+                            _ => tracing::debug!("{error}"),
+                        }
                         request_failure(error.kind())
                     });
                     self.machine.handle_response(now, id, result);

@@ -33,7 +33,7 @@ impl MachineError {
             Kind::UnknownTopic { .. } => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
             Kind::GroupFull { .. } => Some(ErrorCode::GROUP_MAX_SIZE_REACHED),
             Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
-            Kind::PollInterval { .. } | Kind::AcquiredRange { .. } => None,
+            Kind::PollInterval { .. } | Kind::AcquiredRange { .. } | Kind::Unreadable { .. } => None,
         }
     }
 }
@@ -105,6 +105,18 @@ pub enum MachineErrorKind {
         node: i32,
         /// Its error code.
         code: ErrorCode,
+    },
+
+    /// A broker's answer cannot be read. The request is tried again over a new connection.
+    #[error(
+        "node {node}: the answer to {api} cannot be read, the log says why; where it is larger than this client takes, \
+         lower fetch.max.bytes"
+    )]
+    Unreadable {
+        /// The broker.
+        node: i32,
+        /// Name of the API.
+        api: &'static str,
     },
 
     /// The application did not poll in time, and the member left its group. It joins again at the next poll.

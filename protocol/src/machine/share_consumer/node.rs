@@ -61,6 +61,8 @@ pub(super) struct Node {
     pub(super) lost: ErrorCode,
     /// The error of the whole broker that the application was told last, until one goes well.
     pub(super) reported: Option<ErrorCode>,
+    /// Whether the application was told of an answer that cannot be read, until one goes well.
+    pub(super) unreadable: bool,
     /// When the last fetch was answered.
     pub(super) answered: Option<Instant>,
     /// When one last acquired anything.
@@ -120,6 +122,7 @@ impl Node {
             ending: false,
             lost: ErrorCode::SHARE_SESSION_NOT_FOUND,
             reported: None,
+            unreadable: false,
             answered: None,
             acquired: None,
             at_end: false,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    Pause, ShareConsumerMachine,
+    Pause, ShareConsumerMachine, failure,
     node::{BUSY_WAIT, InFlight, Kind, Node},
 };
 use crate::{
@@ -46,11 +46,15 @@ impl ShareConsumerMachine {
                 self.acknowledged(now, node, request, response);
             }
             (Err(RequestFailure::UnsupportedVersion), _) => self.unsupported(now, node, request),
-            (Ok(_) | Err(_), _) => {
+            (response, kind) => {
+                let is_unreadable = failure(response) == RequestFailure::Malformed;
                 self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
                 self.metadata.refresh(now, Urgency::Now);
-                if let Some(node) = self.nodes.get_mut(&node) {
-                    node.back_off(now);
+                let Some(lost) = self.nodes.get_mut(&node) else { return };
+                lost.back_off(now);
+                if is_unreadable && !std::mem::replace(&mut lost.unreadable, true) {
+                    let kind = MachineErrorKind::Unreadable { node, api: kind.api() };
+                    self.fail_with(MachineError::passing(kind));
                 }
             }
         }
@@ -235,6 +239,7 @@ impl ShareConsumerMachine {
                 // in peace.
                 if !request.opening {
                     node.backoff.reset();
+                    node.unreadable = false;
                     node.not_before = None;
                 }
                 return true;

@@ -179,6 +179,28 @@ fn row_23_a_broker_that_cannot_be_reached_is_tried_with_backoff_while_metadata_i
 }
 
 #[test]
+fn row_32_answers_that_cannot_be_read_are_told_once_and_make_no_loop() {
+    let mut rig = Rig::joined(&[1]);
+    let begun = rig.now;
+    let mut fetches = 0;
+    while rig.now < begun + ms(5_000) {
+        if let Some(fetch) = rig.try_session(1) {
+            fetches += 1;
+            // The one that opens the session is small enough.
+            match fetch.epoch() {
+                0 => rig.answer_well(&fetch),
+                _ => rig.fail(&fetch, RequestFailure::Malformed),
+            }
+        }
+        rig.answer_group();
+        rig.sleep(ms(1));
+    }
+    assert!((5..=25).contains(&fetches), "{fetches}");
+    let errors = rig.errors();
+    assert!(errors.len() == 1 && errors[0].to_string().contains("fetch.max.bytes") && !errors[0].fatal, "{errors:?}");
+}
+
+#[test]
 fn a_partition_with_an_error_does_not_hold_the_others_of_its_broker() {
     let mut rig = Rig::joined(&[1, 1]);
     let fetch = rig.take_session(1);
