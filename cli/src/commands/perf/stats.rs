@@ -50,12 +50,15 @@ fn time(at: &Zoned) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
     use super::*;
 
     #[test]
     fn row_has_the_columns_of_kafkas_tool() {
-        let start: Zoned = "2026-01-02T03:04:05.006[UTC]".parse().unwrap();
-        let end: Zoned = "2026-01-02T03:04:07.006[UTC]".parse().unwrap();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap().to_zoned(TimeZone::UTC);
+        let (start, end) = (at("2026-01-02T03:04:05.006Z"), at("2026-01-02T03:04:07.006Z"));
         let stats = Stats { start, end, bytes: 4 << 20, records: 1000 };
         assert_eq!(
             stats.row(),
