@@ -16,6 +16,12 @@ pub trait SinkConnector: Send + Sync {
     /// The keys that it knows beside those of every connector.
     fn config(&self) -> &ConfigDef;
 
+    /// Settings of the consumer that suit this sink, unless worker or connector say otherwise. A sink whose `put` costs much however few
+    /// records it has asks for more of them with `max.poll.records`, which is 500 by default.
+    fn consumer_defaults(&self) -> &[(&str, &str)] {
+        &[]
+    }
+
     /// Opens what the tasks of one connector share, such as a file. The values have passed [`config`](Self::config). It is called before
     /// anything is asked of a group; an error is reported once and nothing is started.
     ///

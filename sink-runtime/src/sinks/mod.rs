@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 use crate::contract::SinkConnector;
 
+/// For sinks whose puts cost the same for one record and for thousands, such as a sync.
+const LARGE_PUTS: &[(&str, &str)] = &[("max.poll.records", "4000")];
+
 /// One of each.
 pub(crate) fn builtin() -> Vec<Arc<dyn SinkConnector>> {
     vec![

@@ -34,9 +34,8 @@ pub(super) enum Answer {
 /// How a put ended.
 #[derive(Debug)]
 pub(super) struct Put {
-    /// How many records it was called with, and how many of them came before.
+    /// How many records it was called with.
     pub(super) records: usize,
-    pub(super) redelivered: usize,
     /// Where it ended in each partition, if the task buffers.
     pub(super) offsets: Offsets,
     /// What no record could be made of.
@@ -74,7 +73,7 @@ impl Caller {
             let result =
                 if records.is_empty() && !is_on_time { Ok(PutOutcome::ok()) } else { task.put(&records).await };
             let offsets = if task.buffers() { records.end_offsets() } else { Offsets::new() };
-            let put = Put { records: records.len(), redelivered: records.redelivered(), offsets, refused, result };
+            let put = Put { records: records.len(), offsets, refused, result };
             (task, Answer::Put(put))
         });
     }

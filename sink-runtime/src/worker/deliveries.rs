@@ -36,7 +36,9 @@ impl Deliveries {
     pub(super) fn insert(&mut self, delivery: Delivery) -> Acquired {
         self.last_id += 1;
         let id = DeliveryId(self.last_id);
+        let again = delivery.ranges().iter().filter(|range| range.delivery_count > 1);
         self.counters.add(Count::Read, delivery.len() as u64);
+        self.counters.add(Count::Redelivered, again.map(length).sum());
         let acquired = Acquired {
             id,
             ranges: delivery.ranges().to_vec(),
@@ -47,14 +49,14 @@ impl Deliveries {
         acquired
     }
 
-    /// The records of these offsets, to read.
-    pub(super) fn lend(&self, offsets: &[(DeliveryId, Vec<AcquiredRange>)]) -> Vec<LentRecords> {
-        let lend = |(id, ranges): &(DeliveryId, Vec<AcquiredRange>)| {
-            let mut lent = self.held.get(id)?.lend();
-            lent.retain(ranges);
-            Some(lent)
+    /// The records of these offsets, to read, and which delivery each part of them is of.
+    pub(super) fn lend(&self, offsets: Vec<(DeliveryId, Vec<AcquiredRange>)>) -> (Vec<DeliveryId>, Vec<LentRecords>) {
+        let lend = |(id, ranges): (DeliveryId, Vec<AcquiredRange>)| {
+            let mut lent = self.held.get(&id)?.lend();
+            lent.retain(&ranges);
+            Some((id, lent))
         };
-        offsets.iter().filter_map(lend).collect()
+        offsets.into_iter().filter_map(lend).unzip()
     }
 
     pub(super) fn partition(&self, id: DeliveryId) -> Option<TopicPartition> {
@@ -105,10 +107,8 @@ impl Deliveries {
             }
             return;
         }
-        let settled: Vec<_> = ranges
-            .iter()
-            .map(|range| (range.last.abs_diff(range.first) + 1, delivery.acknowledge(range.first..=range.last, ack)))
-            .collect();
+        let settled: Vec<_> =
+            ranges.iter().map(|range| (length(range), delivery.acknowledge(range.first..=range.last, ack))).collect();
         if is_last {
             self.held.remove(&id);
         }
@@ -189,3 +189,7 @@ impl Deliveries {
 /// No answer is due.
 #[derive(Debug)]
 pub(super) struct NoneDue;
+
+fn length(range: &AcquiredRange) -> u64 {
+    range.last.abs_diff(range.first) + 1
+}

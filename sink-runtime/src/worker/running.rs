@@ -15,8 +15,8 @@ use crate::contract::TaskFactory;
 /// The tasks of a worker. Dropping it stops them as [`stop`](Self::stop) does, without waiting.
 pub struct RunningWorker {
     tasks: Vec<RunningTask>,
-    /// What the tasks of a connector share lives as long as they do.
-    factories: Vec<Box<dyn TaskFactory>>,
+    /// What the tasks of each connector share.
+    _factories: Vec<Box<dyn TaskFactory>>,
     tracker: TaskTracker,
     stop: CancellationToken,
     graceful_timeout: Duration,
@@ -39,7 +39,7 @@ impl RunningWorker {
         stop: CancellationToken,
         graceful_timeout: Duration,
     ) -> Self {
-        Self { tasks, factories, tracker, stop, graceful_timeout }
+        Self { tasks, _factories: factories, tracker, stop, graceful_timeout }
     }
 
     /// Where each task stands, by connector and number.
@@ -86,8 +86,6 @@ impl RunningWorker {
 impl Drop for RunningWorker {
     fn drop(&mut self) {
         self.stop.cancel();
-        // Tasks that still run keep what they need of their factory.
-        self.factories.clear();
     }
 }
 

@@ -161,7 +161,9 @@ fn check(worker: &WorkerConfig, plugins: &Plugins, config: &ConnectorConfig) -> 
         }
     };
     let client = |error: ClientError| ConfigProblem::of_client("consumer", &error);
-    let consumers: Result<Vec<_>, _> = (0..config.tasks_max).map(|task| consumer(worker, config, task)).collect();
+    let defaults = connector.as_ref().map_or(&[][..], |connector| connector.consumer_defaults());
+    let consumers = (0..config.tasks_max).map(|task| consumer(worker, config, defaults, task));
+    let consumers: Result<Vec<_>, _> = consumers.collect();
     let consumers = consumers.map_err(|error| problems.push(client(error))).ok();
     let admin = admin(worker, config).map_err(|error| problems.push(ConfigProblem::of_client("admin", &error))).ok();
     match (connector, values, consumers, admin) {
@@ -172,9 +174,15 @@ fn check(worker: &WorkerConfig, plugins: &Plugins, config: &ConnectorConfig) -> 
     }
 }
 
-/// The consumer of a task: the worker's settings, the connector's over them, and who it is.
-fn consumer(worker: &WorkerConfig, config: &ConnectorConfig, task: u32) -> Result<ShareConsumerConfig, ClientError> {
-    let mut settings = Settings::default();
+/// The consumer of a task: what suits the sink, the worker's settings over that, the connector's over them, and who it is.
+fn consumer(
+    worker: &WorkerConfig,
+    config: &ConnectorConfig,
+    defaults: &[(&str, &str)],
+    task: u32,
+) -> Result<ShareConsumerConfig, ClientError> {
+    let defaults = defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let mut settings = Settings(defaults.collect());
     let client_id = format!("connector-consumer-{}-{task}", config.name);
     settings.0.insert("bootstrap.servers".to_owned(), worker.bootstrap_servers.clone());
     settings.0.insert("client.id".to_owned(), client_id);

@@ -49,7 +49,9 @@ impl Cluster {
         };
         let cluster = Self::bare(embedded, bootstrap);
         let created = cluster.admin.create_topics([NewTopic::new(&cluster.topic, partitions)]).await.unwrap();
-        created.into_values().for_each(|created| drop(created.unwrap()));
+        for created in created.into_values() {
+            created.unwrap();
+        }
         eventually("the topic", async || {
             cluster.admin.describe_topics([&cluster.topic]).await.unwrap().remove(&cluster.topic)?.ok()
         })

@@ -1,5 +1,6 @@
 //! `blackhole`: takes everything and writes nothing. It measures what is in front of a sink.
 
+use super::LARGE_PUTS;
 use crate::{
     config::{ConfigDef, ConfigValues},
     contract::{
@@ -20,6 +21,10 @@ impl SinkConnector for Blackhole {
 
     fn config(&self) -> &ConfigDef {
         &self.config
+    }
+
+    fn consumer_defaults(&self) -> &[(&str, &str)] {
+        LARGE_PUTS
     }
 
     fn start(&self, _config: &ConfigValues) -> Result<Box<dyn TaskFactory>, SinkError> {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use self::output::FileOutput;
 use super::{
+    LARGE_PUTS,
     appender::{AppendTasks, Appender},
     console::Console,
     lines::Format,
@@ -57,6 +58,10 @@ impl SinkConnector for FileSink {
 
     fn config(&self) -> &ConfigDef {
         &self.config
+    }
+
+    fn consumer_defaults(&self) -> &[(&str, &str)] {
+        LARGE_PUTS
     }
 
     fn start(&self, config: &ConfigValues) -> Result<Box<dyn TaskFactory>, SinkError> {

@@ -1,6 +1,7 @@
 //! `stdout`: each record as one line of JSON on the standard output.
 
 use super::{
+    LARGE_PUTS,
     appender::{AppendTasks, Appender},
     console::Console,
     lines::Format,
@@ -23,6 +24,10 @@ impl SinkConnector for Stdout {
 
     fn config(&self) -> &ConfigDef {
         &self.config
+    }
+
+    fn consumer_defaults(&self) -> &[(&str, &str)] {
+        LARGE_PUTS
     }
 
     fn start(&self, _config: &ConfigValues) -> Result<Box<dyn TaskFactory>, SinkError> {
