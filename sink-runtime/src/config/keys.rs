@@ -108,6 +108,18 @@ impl Keys {
         std::mem::take(&mut self.entries)
     }
 
+    /// Notes every key below `prefix` as one that has no place in this file: `known` ones belong `elsewhere`.
+    pub(super) fn misplaced(&mut self, prefix: &str, known: &[ConfigKey], elsewhere: &str) {
+        let entries: Vec<_> = self.entries.extract_if(.., |key, _| key.starts_with(prefix)).collect();
+        self.problems.extend(entries.iter().map(|(key, value)| {
+            if known.iter().any(|known| known.name == key) {
+                let remedy = format!("move it to {elsewhere}");
+                return ConfigProblem::new(key, Some(value), "is not read from this file", remedy);
+            }
+            unknown(key, value, known.iter().map(|known| known.name))
+        }));
+    }
+
     /// What `build` makes, unless something was wrong.
     pub(super) fn finish<T>(self, build: impl FnOnce(Vec<String>) -> T) -> Result<T, ConfigError> {
         if self.problems.is_empty() {

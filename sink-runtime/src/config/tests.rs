@@ -162,6 +162,16 @@ fn worker_keys_that_are_not_served_get_one_warning() {
 }
 
 #[test]
+fn share_keys_of_a_worker_are_refused_and_not_ignored() {
+    assert_eq!(
+        problem(worker("share.max.delivery.count=3")),
+        "share.max.delivery.count = 3: is not read from this file; move it to the configuration of each connector"
+    );
+    let misspelt = problem(worker("share.max.delivry.count=3"));
+    assert!(misspelt.contains("did you mean share.max.delivery.count?"), "{misspelt}");
+}
+
+#[test]
 fn the_group_protocol_is_decided_by_the_connector_over_the_worker() {
     let protocols = |worker_key: &str, connector_key: &str| {
         let problems = connector(connector_key).unwrap().check_with(&worker(worker_key).unwrap());

@@ -9,6 +9,7 @@ use super::{
     overrides::OverridePolicy,
     parse_properties,
     settings::Settings,
+    share::SHARE_KEYS,
 };
 use crate::convert::{ByteArrayConverter, Converter};
 
@@ -164,6 +165,8 @@ impl WorkerConfig {
         // As in Connect: the worker's own client has the settings without a prefix, and `admin.` over them.
         let mut admin = keys.take_listed(&CLIENT_KEYS);
         admin.extend(keys.take_prefix("admin."));
+
+        keys.misplaced("share.", &SHARE_KEYS, "the configuration of each connector");
 
         let known: Vec<&str> = WORKER_KEYS.iter().map(|key| key.name).chain(NAMED_APART).collect();
         let foreign = keys.rest(&known);
