@@ -5,6 +5,12 @@ use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_millis(200);
 
+/// `1 record`, `2 records`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// A line on stderr that says how far the work is.
 pub(crate) struct Progress {
     what: &'static str,

@@ -67,11 +67,15 @@ async fn run_fails(worker: &str, connector: &Value) -> String {
     error(&ackflow(&["run", &worker, &connector], "").await)
 }
 
+/// A broker with the empty topic `t`.
 async fn broker() -> EmbeddedBroker {
-    let earliest = |builder: ackflow_testkit::EmbeddedBrokerBuilder| {
-        builder.group_config("g", "share.auto.offset.reset", "earliest")
-    };
-    earliest(EmbeddedBroker::builder().fast().topic("t", 1)).start().await.unwrap()
+    EmbeddedBroker::builder().fast().topic("t", 1).start().await.unwrap()
+}
+
+/// Consumes `count` records of `t` in group `g`, from the earliest on.
+fn consume<'a>(bootstrap: &'a str, count: &'a str) -> Vec<&'a str> {
+    let topic = ["consume", "--bootstrap-server", bootstrap, "--topic", "t", "--group", "g"];
+    [&topic[..], &["--offset-reset-strategy", "earliest", "--max-messages", count]].concat()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +105,7 @@ async fn what_consume_prints_can_be_produced_again() {
         "\n",
     );
     let produce = ["produce", "--bootstrap-server", &bootstrap, "--topic", "t"];
-    let consume = ["consume", "--bootstrap-server", &bootstrap, "--topic", "t", "--group", "g", "--max-messages", "4"];
+    let consume = consume(&bootstrap, "4");
     assert!(ackflow(&produce, produced).await.status.success());
     let first = ackflow(&consume, "").await;
     let records = lines(&first);
@@ -127,15 +131,26 @@ async fn released_records_come_again_with_a_higher_count() {
             .status
             .success()
     );
-    let consume =
-        ["consume", "--bootstrap-server", &bootstrap, "--topic", "t", "--group", "g", "--max-messages", "1", "--ack"];
     let mut counts = Vec::new();
     for ack in ["release", "release", "renew"] {
-        let output = ackflow(&[&consume[..], &[ack]].concat(), "").await;
+        let output = ackflow(&[&consume(&bootstrap, "1")[..], &["--ack", ack]].concat(), "").await;
         counts.push(lines(&output)[0]["deliveryCount"].as_i64().unwrap());
     }
     assert_eq!(counts, [1, 2, 3]);
     assert_eq!(broker.group_lag("g", "t", 0).await.unwrap(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn record_that_cannot_be_printed_costs_one_delivery_attempt() {
+    let broker = broker().await;
+    let bootstrap = broker.bootstrap_servers();
+    let produce = ["produce", "--bootstrap-server", &bootstrap, "--topic", "t"];
+    assert!(ackflow(&produce, "{\"value\":\"v\"}\n").await.status.success());
+    let mut command = Command::new(ACKFLOW);
+    command.args(consume(&bootstrap, "1")).stdout(std::fs::File::create("/dev/full").unwrap());
+    let full = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(error(&full).contains("stdout"), "{}", text(&full.stderr));
+    assert_eq!(lines(&ackflow(&consume(&bootstrap, "1"), "").await)[0]["deliveryCount"], json!(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,8 +159,10 @@ async fn produce_names_the_line_that_is_wrong() {
     let produce = ["produce", "--bootstrap-server", &broker.bootstrap_servers(), "--topic", "t"];
     let wrong = error(&ackflow(&produce, "{\"value\":\"v\"}\nnot json\n").await);
     assert!(wrong.contains("line 2") && wrong.contains("--lines"), "{wrong}");
+    assert!(wrong.contains("1 record confirmed"), "{wrong}");
     let unknown = error(&ackflow(&produce, "{\"vlaue\":\"v\"}\n").await);
     assert!(unknown.contains("vlaue"), "{unknown}");
+    assert!(error(&ackflow(&produce, "{\"key\":\"k\"}\n").await).contains("no value"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,7 +209,9 @@ async fn unreachable_broker_is_told_within_seconds() {
     let dir = TempDir::new().unwrap();
     let run = run_fails(&worker(&free), &file_sink(&dir.path().join("out"))).await;
     let consume = error(&ackflow(&["consume", "--bootstrap-server", &free, "--topic", "t"], "").await);
-    for message in [run, consume] {
+    let produce = ["produce", "--bootstrap-server", &free, "--topic", "t"];
+    let produce = error(&ackflow(&produce, "{\"value\":\"v\"}\n").await);
+    for message in [run, consume, produce] {
         assert!(message.contains(&free) && message.contains("bootstrap.servers"), "{message}");
     }
 }

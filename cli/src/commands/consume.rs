@@ -1,11 +1,14 @@
 //! `ackflow consume`: a share group on the console.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ackflow_client::share::{AckType, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_client::Admin;
+use ackflow_client::admin::{ConfigChange, ConfigResource};
+use ackflow_client::share::{AckType, Delivery, OwnedShareConsumer, ShareConsumerConfig};
 use ackflow_sink_runtime::record_json::RecordJson;
+use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::connection::Connection;
@@ -14,7 +17,7 @@ use crate::signals::Stop;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "One JSON line a record: topic, partition, offset, timestamp, deliveryCount, key, value, headers.\n\
-    A new share group starts at the end of the topic unless share.auto.offset.reset=earliest is set on it.\n\n\
+    A new share group starts at the end of the topic unless --offset-reset-strategy earliest is given.\n\n\
     Example: ackflow consume --bootstrap-server localhost:9092 --topic t --group g --max-messages 10"
 )]
 pub(crate) struct Args {
@@ -37,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
 
+    /// Set where the group starts in partitions that it has not read yet (share.auto.offset.reset of the group)
+    #[arg(long, value_enum)]
+    offset_reset_strategy: Option<OffsetReset>,
+
     /// What becomes of each record once it is printed; renew accepts it after its lock was renewed once
     #[arg(long, value_enum, default_value = "accept")]
     ack: Ack,
@@ -50,9 +57,19 @@ enum Ack {
     Renew,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OffsetReset {
+    Earliest,
+    Latest,
+}
+
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
-    let mut consumer = OwnedShareConsumer::new(config(&args)?)?;
+    let config = config(&args)?;
+    if let Some(strategy) = args.offset_reset_strategy {
+        set_offset_reset(&config, &args.group, strategy).await?;
+    }
+    let mut consumer = OwnedShareConsumer::new(config)?;
     consumer.subscribe(args.topic.iter().map(String::as_str))?;
     let result = tokio::select! {
         result = print_records(&mut consumer, &args) => result,
@@ -63,6 +80,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     result?;
     closed?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn set_offset_reset(config: &ShareConsumerConfig, group: &str, strategy: OffsetReset) -> anyhow::Result<()> {
+    let value = match strategy {
+        OffsetReset::Earliest => "earliest",
+        OffsetReset::Latest => "latest",
+    };
+    let group = ConfigResource::group(group);
+    let change = ConfigChange::set("share.auto.offset.reset", value);
+    let results = Admin::new(config.client.clone()).alter_configs([(group, vec![change])]).await?;
+    results.into_values().collect::<Result<(), _>>().context("--offset-reset-strategy")
 }
 
 fn config(args: &Args) -> anyhow::Result<ShareConsumerConfig> {
@@ -83,21 +111,12 @@ async fn print_records(consumer: &mut OwnedShareConsumer, args: &Args) -> anyhow
     while left > 0 && timeout.is_none_or(|timeout| last_record.elapsed() < timeout) {
         let Some(mut delivery) = consumer.poll(Duration::from_millis(100)).await? else { continue };
         last_record = Instant::now();
-        let mut printed: Option<(i64, i64)> = None;
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        for record in delivery.records().take(usize::try_from(left).unwrap_or(usize::MAX)) {
-            let record = record?;
-            let mut line = Vec::new();
-            RecordJson::raw(&record).write_to(&mut line);
-            line.push(b'\n');
-            out.write_all(&line)?;
-            left -= 1;
-            printed = Some((printed.map_or(record.offset, |(first, _)| first), record.offset));
+        let printed = print(&delivery, &mut left);
+        if left == 0 || printed.is_err() {
+            // What goes back when the delivery is dropped must not be acquired again by this member.
+            consumer.pause();
         }
-        // Nothing is acknowledged before it is out.
-        out.flush()?;
-        drop(out);
-        if let Some((first, last)) = printed {
+        if let Some((first, last)) = printed? {
             if args.ack == Ack::Renew {
                 delivery.acknowledge(first..=last, AckType::Renew).await?;
             }
@@ -105,6 +124,23 @@ async fn print_records(consumer: &mut OwnedShareConsumer, args: &Args) -> anyhow
         }
     }
     Ok(())
+}
+
+/// Prints at most `left` records and counts them off it. Gives the first and last offset that is out.
+fn print(delivery: &Delivery, left: &mut u64) -> anyhow::Result<Option<(i64, i64)>> {
+    let mut printed: Option<(i64, i64)> = None;
+    let mut lines = Vec::new();
+    for record in delivery.records().take(usize::try_from(*left).unwrap_or(usize::MAX)) {
+        let record = record?;
+        RecordJson::raw(&record).write_to(&mut lines);
+        lines.push(b'\n');
+        *left -= 1;
+        printed = Some((printed.map_or(record.offset, |(first, _)| first), record.offset));
+    }
+    // Nothing is acknowledged before it is out.
+    let mut out = std::io::stdout().lock();
+    out.write_all(&lines).and_then(|()| out.flush()).context("cannot write to stdout")?;
+    Ok(printed)
 }
 
 impl Ack {

@@ -1,5 +1,6 @@
 //! `ackflow produce`: JSON lines in, records out.
 
+use std::collections::VecDeque;
 use std::io::BufRead;
 use std::process::ExitCode;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::connection::Connection;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
 
 /// Lines read ahead of the producer.
 const LINES_AHEAD: usize = 1024;
@@ -21,7 +22,7 @@ const REPORTS_AHEAD: usize = 100_000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Each line of stdin is one record: {\"key\": .., \"value\": .., \"partition\": .., \
-    \"timestamp\": .., \"headers\": [[\"name\", ..]]}, all but the value optional.\n\
+    \"timestamp\": .., \"headers\": [[\"name\", ..]]}; only the value must be there.\n\
     A string is sent as it is, null as null, {\"base64\": \"..\"} as the bytes it names, any other value as JSON text.\n\n\
     Example: echo '{\"key\":\"k\",\"value\":\"v\"}' | ackflow produce --bootstrap-server localhost:9092 --topic t")]
 pub(crate) struct Args {
@@ -39,40 +40,54 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let producer = Producer::new(ProducerConfig::from_properties(&args.connection.properties()?)?)?;
+    let mut sent = 0;
+    let result = send_lines(&producer, &args, &mut sent).await;
+    // What was sent before a wrong line is sent: say so rather than leave it open.
+    let closed = producer.close().await;
+    let confirmed = if closed.is_ok() { "confirmed" } else { "sent, not all of them confirmed" };
+    eprintln!("ackflow: {} {confirmed}", counted(sent, "record"));
+    result?;
+    closed?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn send_lines(producer: &Producer, args: &Args, sent: &mut u64) -> anyhow::Result<()> {
     let mut lines = stdin_lines();
     let mut progress = Progress::new("produced", 0);
-    let mut reports = std::collections::VecDeque::new();
-    let mut sent = 0u64;
+    let mut reports = VecDeque::new();
+    let mut number = 0u64;
     while let Some(line) = lines.recv().await {
         let line = line.context("cannot read stdin")?;
+        number += 1;
         if line.is_empty() && !args.lines {
             continue;
         }
-        let record = record(&line, &args).with_context(|| format!("line {} of stdin", sent + 1))?;
+        let record = record(line, args).with_context(|| format!("line {number} of stdin"))?;
         reports.push_back(producer.send(record).await?);
+        *sent += 1;
         if reports.len() > REPORTS_AHEAD
             && let Some(report) = reports.pop_front()
         {
             report.await?;
         }
-        sent += 1;
-        progress.at(sent);
+        progress.at(*sent);
     }
     producer.flush().await?;
     for report in reports {
         report.await?;
     }
-    producer.close().await?;
-    drop(progress);
-    eprintln!("ackflow: {sent} records produced");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The lines of stdin, read on a thread of their own: reading a terminal or pipe blocks.
-fn stdin_lines() -> mpsc::Receiver<std::io::Result<String>> {
+fn stdin_lines() -> mpsc::Receiver<std::io::Result<Vec<u8>>> {
     let (send, receive) = mpsc::channel(LINES_AHEAD);
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines() {
+        for line in std::io::stdin().lock().split(b'\n') {
+            let line = line.map(|mut line| {
+                line.pop_if(|byte| *byte == b'\r');
+                line
+            });
             if send.blocking_send(line).is_err() {
                 return;
             }
@@ -81,17 +96,17 @@ fn stdin_lines() -> mpsc::Receiver<std::io::Result<String>> {
     receive
 }
 
-fn record(line: &str, args: &Args) -> anyhow::Result<ProducerRecord> {
+fn record(line: Vec<u8>, args: &Args) -> anyhow::Result<ProducerRecord> {
     let default_topic =
         || args.topic.clone().ok_or_else(|| anyhow!("no topic: give --topic, or \"topic\" in the line"));
     if args.lines {
-        return Ok(ProducerRecord::new(default_topic()?, line.to_owned()));
+        return Ok(ProducerRecord::new(default_topic()?, line));
     }
-    let Value::Object(fields) = serde_json::from_str(line).context("not JSON (--lines takes plain text)")? else {
+    let Value::Object(fields) = serde_json::from_slice(&line).context("not JSON (--lines takes plain text)")? else {
         bail!("not a JSON object (--lines takes plain text)");
     };
     let mut record = ProducerRecord::new("", Bytes::new());
-    record.value = None;
+    let mut has_value = false;
     for (name, value) in fields {
         match name.as_str() {
             "topic" => record.topic = value.as_str().context("topic is not a string")?.into(),
@@ -99,14 +114,20 @@ fn record(line: &str, args: &Args) -> anyhow::Result<ProducerRecord> {
                 let partition = value.as_i64().and_then(|p| i32::try_from(p).ok());
                 record.partition = Some(partition.context("partition is not a number")?);
             }
-            "timestamp" => record.timestamp = Some(value.as_i64().context("timestamp is not a number")?),
+            "timestamp" => {
+                let timestamp = value.as_i64().filter(|millis| *millis >= 0);
+                record.timestamp = Some(timestamp.context("timestamp is not a number of milliseconds since 1970")?);
+            }
             "key" => record.key = bytes(value).context("key")?,
-            "value" => record.value = bytes(value).context("value")?,
+            "value" => (record.value, has_value) = (bytes(value).context("value")?, true),
             "headers" => record.headers = headers(value)?,
             // What `ackflow consume` prints besides, so that its output can be produced again.
             "offset" | "deliveryCount" => {}
             other => bail!("unknown field {other:?}"),
         }
+    }
+    if !has_value {
+        bail!("no value: write \"value\": null for a tombstone");
     }
     if record.topic.is_empty() {
         record.topic = default_topic()?.into();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use ackflow_sink_runtime::{ConnectorConfig, Plugins, TaskState, TaskStatus, Worker, WorkerConfig};
 use anyhow::Context;
 
+use crate::progress::counted;
 use crate::signals::Stop;
 
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         started = Worker::start(worker, Plugins::builtin(), connectors) => started?,
         () = stop.requested() => return Ok(ExitCode::SUCCESS),
     };
-    eprintln!("ackflow: {} tasks started", running.status().len());
+    eprintln!("ackflow: {} started", counted(running.status().len() as u64, "task"));
     tokio::select! {
         () = stop.requested() => eprintln!("ackflow: stopping"),
         () = running.finished() => {}

@@ -10,7 +10,7 @@ use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ackflow_protocol::wire::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Address, Backoff, Connection, NetConfig, Retries, random};
+use super::{Address, Backoff, Connection, NetConfig, Retries, UNREACHED_PATIENCE, random};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
@@ -173,7 +173,16 @@ impl Pool {
 
     /// Attempts at one call that needs the cluster.
     pub(crate) fn retries(&self) -> Retries {
-        Retries::new(&self.0.config).reached(self.0.reached.load(Ordering::Relaxed))
+        Retries::new(&self.0.config).reached(self.was_reached())
+    }
+
+    /// How long of `within` to wait for the cluster: not all of it for one that was never reached.
+    pub(crate) fn patience(&self, within: Duration) -> Duration {
+        if self.was_reached() { within } else { within.min(UNREACHED_PATIENCE) }
+    }
+
+    fn was_reached(&self) -> bool {
+        self.0.reached.load(Ordering::Relaxed)
     }
 
     /// Closes all connections and forgets what metadata said.

@@ -227,11 +227,15 @@ impl Shared {
     }
 
     async fn wait_for_topic(&self, name: &Arc<str>) -> Result<Arc<Topic>, ClientError> {
-        if let Ok(found) = timeout(self.config.max_block, self.topics.wait_for(name)).await {
+        let patience = self.pool.patience(self.config.max_block);
+        if let Ok(found) = timeout(patience, self.topics.wait_for(name)).await {
             return found;
         }
         let said = self.topics.give_up(name).map_or_else(String::new, |error| format!(": {error}"));
-        let reason = format!("it is not known after max.block.ms={}{said}", self.config.max_block.as_millis());
+        let reason = match patience < self.config.max_block {
+            true => format!("no broker of the cluster was reached within {} ms{said}", patience.as_millis()),
+            false => format!("it is not known after max.block.ms={}{said}", patience.as_millis()),
+        };
         Err(ClientError::new(ErrorKind::TimedOut, format!("producing to topic {name}"), reason)
             .remedy("check the name, create the topic, and check that the brokers can be reached"))
     }

@@ -96,12 +96,14 @@ impl Keys {
         convert::from_config(key, class.trim(), settings).map_err(|problems| self.problems.extend(problems)).ok()
     }
 
-    /// Notes every key that is left as unknown if it lies in a namespace of ours (its first word is that of a known key) or looks like a
-    /// known key misspelt. Gives the others.
+    /// Notes every key that is left as unknown if it lies in a namespace of ours (its first word is that of a known key, or ours by
+    /// name) or looks like a known key misspelt. Gives the others.
     pub(super) fn rest(&mut self, known: &[&str]) -> BTreeMap<String, String> {
         let word = |key: &str| key.split('.').next().unwrap_or_default().to_owned();
         let ours = |key: &str| {
-            known.iter().any(|known| word(known) == word(key)) || nearest(key, known.iter().copied()).is_some()
+            word(key) == "ackflow"
+                || known.iter().any(|known| word(known) == word(key))
+                || nearest(key, known.iter().copied()).is_some()
         };
         let unknown_keys: Vec<_> = self.entries.extract_if(.., |key, _| ours(key)).collect();
         self.problems.extend(unknown_keys.iter().map(|(key, value)| unknown(key, value, known.iter().copied())));

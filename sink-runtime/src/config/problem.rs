@@ -25,16 +25,11 @@ impl ConfigProblem {
 }
 
 impl ConfigProblem {
-    /// What a client says about its settings, which stand below `prefix` in the worker's file and below `prefix.override` in a connector's.
-    pub(crate) fn of_client(prefix: &str, error: &ClientError) -> Self {
+    /// What a client says about its settings, which stand in the file under `keys`.
+    pub(crate) fn of_client(keys: &str, error: &ClientError) -> Self {
         let text = error.to_string();
         let text = text.strip_prefix("reading the configuration: ").unwrap_or(&text);
-        Self {
-            key: format!("{prefix}.* or {prefix}.override.*"),
-            value: None,
-            problem: text.to_owned(),
-            remedy: String::new(),
-        }
+        Self { key: keys.to_owned(), value: None, problem: text.to_owned(), remedy: String::new() }
     }
 }
 

@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use ackflow_client::{ClientConfig, ClientError, share::ShareConsumerConfig};
+
 use super::problem::{HIDDEN, is_secret};
+
+/// The client's own key for how records are acknowledged; the worker decides it.
+const ACKNOWLEDGEMENT_MODE: &str = "share.acknowledgement.mode";
 
 /// Keys and values for a client. `Debug` hides secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -14,6 +19,28 @@ impl Settings {
         let mut settings = self.0.clone();
         settings.extend(over.0.clone());
         Self(settings)
+    }
+
+    /// The same for the cluster at `bootstrap_servers`, unless they name another.
+    pub(crate) fn at(mut self, bootstrap_servers: &str) -> Self {
+        self.0.entry("bootstrap.servers".to_owned()).or_insert_with(|| bootstrap_servers.to_owned());
+        self
+    }
+
+    /// Of a member of `group`.
+    pub(crate) fn share_consumer(mut self, group: &str) -> Result<ShareConsumerConfig, ClientError> {
+        if let Some(mode) = self.0.get(ACKNOWLEDGEMENT_MODE) {
+            let reason = "how records are acknowledged is for the worker to decide, not for its consumer";
+            let remedy = format!("remove it; a connector's own {ACKNOWLEDGEMENT_MODE} says what is wanted");
+            return Err(ClientError::config(ACKNOWLEDGEMENT_MODE, mode, reason, remedy));
+        }
+        self.0.insert("group.id".to_owned(), group.to_owned());
+        ShareConsumerConfig::from_properties(&self.0)
+    }
+
+    /// Of an admin client.
+    pub(crate) fn client(&self) -> Result<ClientConfig, ClientError> {
+        ClientConfig::from_properties(&self.0)
     }
 }
 

@@ -169,6 +169,22 @@ fn share_keys_of_a_worker_are_refused_and_not_ignored() {
     );
     let misspelt = problem(worker("share.max.delivry.count=3"));
     assert!(misspelt.contains("did you mean share.max.delivery.count?"), "{misspelt}");
+    assert!(problem(worker("shar.last.delivery=hold")).contains("did you mean share.last.delivery?"));
+    assert!(problem(worker("ackflow.member=m")).starts_with("ackflow.member = m: is no known key"));
+}
+
+#[test]
+fn wrong_client_settings_of_a_worker_are_its_own_problems() {
+    let problem = problem(worker("consumer.max.pol.records=7"));
+    assert!(problem.starts_with("consumer.*: ") && problem.contains("max.poll.records"), "{problem}");
+    let protocol = worker("security.protocol=PLAIN").unwrap_err().to_string();
+    assert!(protocol.contains("the worker's client: security.protocol=PLAIN"), "{protocol}");
+}
+
+#[test]
+fn row_19_how_records_are_acknowledged_is_not_for_the_consumers_settings() {
+    let problem = problem(worker("consumer.share.acknowledgement.mode=implicit"));
+    assert!(problem.contains("share.acknowledgement.mode=implicit") && problem.contains("remove it"), "{problem}");
 }
 
 #[test]

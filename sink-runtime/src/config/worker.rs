@@ -168,19 +168,29 @@ impl WorkerConfig {
 
         keys.misplaced("share.", &SHARE_KEYS, "the configuration of each connector");
 
-        let known: Vec<&str> = WORKER_KEYS.iter().map(|key| key.name).chain(NAMED_APART).collect();
+        let tables = WORKER_KEYS.iter().chain(&SHARE_KEYS).map(|key| key.name);
+        let known: Vec<&str> = tables.chain(NAMED_APART).collect();
         let foreign = keys.rest(&known);
         keys.warn(&foreign, "keys that are not known here, and have no effect");
         let default = || Arc::new(ByteArrayConverter) as Arc<dyn Converter>;
+        let bootstrap_servers = values.list("bootstrap.servers").join(",");
+        let (consumer, admin) = (Settings(consumer), Settings(admin));
+        if !bootstrap_servers.is_empty() {
+            // A mistake is the worker's here, and would be told of each connector later.
+            let wrong_consumer = consumer.clone().at(&bootstrap_servers).share_consumer("any").err();
+            let wrong_admin = admin.clone().at(&bootstrap_servers).client().err();
+            keys.problems.extend(wrong_consumer.map(|error| ConfigProblem::of_client("consumer.*", &error)));
+            keys.problems.extend(wrong_admin.map(|error| ConfigProblem::of_client("the worker's client", &error)));
+        }
         keys.finish(|warnings| Self {
-            bootstrap_servers: values.list("bootstrap.servers").join(","),
+            bootstrap_servers,
             key_converter: key_converter.unwrap_or_else(default),
             value_converter: value_converter.unwrap_or_else(default),
             flush_interval: values.millis("offset.flush.interval.ms").unwrap_or_default(),
             graceful_timeout: values.millis("task.shutdown.graceful.timeout.ms").unwrap_or_default(),
-            consumer: Settings(consumer),
+            consumer,
             group_protocol,
-            admin: Settings(admin),
+            admin,
             overrides: OverridePolicy::from_values(&values),
             warnings,
         })

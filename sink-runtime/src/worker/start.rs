@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use ackflow_client::{Admin, ClientConfig, ClientError, share::ShareConsumerConfig};
+use ackflow_client::{Admin, ClientError, share::ShareConsumerConfig};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -160,12 +160,13 @@ fn check(worker: &WorkerConfig, plugins: &Plugins, config: &ConnectorConfig) -> 
             None
         }
     };
-    let client = |error: ClientError| ConfigProblem::of_client("consumer", &error);
+    let client = |error: ClientError| ConfigProblem::of_client("consumer.override.*", &error);
     let defaults = connector.as_ref().map_or(&[][..], |connector| connector.consumer_defaults());
     let consumers = (0..config.tasks_max).map(|task| consumer(worker, config, defaults, task));
     let consumers: Result<Vec<_>, _> = consumers.collect();
     let consumers = consumers.map_err(|error| problems.push(client(error))).ok();
-    let admin = admin(worker, config).map_err(|error| problems.push(ConfigProblem::of_client("admin", &error))).ok();
+    let admin =
+        admin(worker, config).map_err(|error| problems.push(ConfigProblem::of_client("admin.override.*", &error))).ok();
     match (connector, values, consumers, admin) {
         (Some(connector), Some(values), Some(consumers), Some(admin)) if problems.is_empty() => {
             Ok(Checked { connector, values, consumers, admin })
@@ -181,21 +182,15 @@ fn consumer(
     defaults: &[(&str, &str)],
     task: u32,
 ) -> Result<ShareConsumerConfig, ClientError> {
-    let defaults = defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let mut settings = Settings(defaults.collect());
-    let client_id = format!("connector-consumer-{}-{task}", config.name);
-    settings.0.insert("bootstrap.servers".to_owned(), worker.bootstrap_servers.clone());
-    settings.0.insert("client.id".to_owned(), client_id);
-    let mut settings = settings.overridden_by(&worker.consumer).overridden_by(&config.consumer);
-    settings.0.insert("group.id".to_owned(), config.share.group_id.clone());
-    ShareConsumerConfig::from_properties(&settings.0)
+    let mut settings = Settings(defaults.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect());
+    settings.0.insert("client.id".to_owned(), format!("connector-consumer-{}-{task}", config.name));
+    let settings = settings.overridden_by(&worker.consumer).overridden_by(&config.consumer);
+    settings.at(&worker.bootstrap_servers).share_consumer(&config.share.group_id)
 }
 
 fn admin(worker: &WorkerConfig, config: &ConnectorConfig) -> Result<Admin, ClientError> {
-    let mut settings = Settings::default();
-    settings.0.insert("bootstrap.servers".to_owned(), worker.bootstrap_servers.clone());
-    let settings = settings.overridden_by(&worker.admin).overridden_by(&config.admin);
-    Ok(Admin::new(ClientConfig::from_properties(&settings.0)?))
+    let settings = worker.admin.overridden_by(&config.admin).at(&worker.bootstrap_servers);
+    Ok(Admin::new(settings.client()?))
 }
 
 fn run(worker: &WorkerConfig, planned: Vec<(Ready, GroupFacts)>) -> RunningWorker {

@@ -69,7 +69,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     println!("redelivered   {:>12}   among them what the killed task held", counts.redelivered);
     println!("lost          {lost:>12}");
     println!("records/s     {per_second:>12}");
-    println!("by task       {tasks}");
+    println!("put by task   {tasks}");
     if args.json {
         let line = json!({
             "produced": args.records,
