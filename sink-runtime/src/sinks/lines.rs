@@ -1,9 +1,8 @@
 //! What a record is in a file or on a terminal: one line, or plain text as Connect's FileStreamSink writes it.
 
-use crate::{
-    contract::{SinkRecord, SinkRecords, Value},
-    record_json::RecordJson,
-};
+#[cfg(feature = "sink-file")]
+use crate::contract::{SinkRecord, Value};
+use crate::{contract::SinkRecords, record_json::RecordJson};
 
 /// How records are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +10,7 @@ pub(super) enum Format {
     /// The record as one line of JSON.
     Json,
     /// The text of the value and a line break, as `FileStreamSink` does it. A null value is `null`.
+    #[cfg(feature = "sink-file")]
     Plain,
 }
 
@@ -20,6 +20,7 @@ impl Format {
         for record in records {
             match self {
                 Self::Json => RecordJson::from(record).write_to(out),
+                #[cfg(feature = "sink-file")]
                 Self::Plain => write_plain(&record, out),
             }
             out.push(b'\n');
@@ -27,6 +28,7 @@ impl Format {
     }
 }
 
+#[cfg(feature = "sink-file")]
 fn write_plain(record: &SinkRecord<'_>, out: &mut Vec<u8>) {
     match &record.value {
         Value::Null => out.extend_from_slice(b"null"),

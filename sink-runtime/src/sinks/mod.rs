@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::contract::SinkConnector;
 
 /// For sinks whose puts cost the same for one record and for thousands, such as a sync.
+#[cfg(any(feature = "sink-blackhole", feature = "sink-file", feature = "sink-stdout"))]
 const LARGE_PUTS: &[(&str, &str)] = &[("max.poll.records", "4000")];
 
 /// One of each.

@@ -8,6 +8,8 @@ use ackflow_client::{
     admin::{ConfigChange, ConfigEntry, ConfigResource, ConfigSource},
 };
 
+use ackflow_protocol::wire::ErrorCode;
+
 use crate::config::{ConfigProblem, ConnectorConfig, GroupSetting};
 
 /// What the tasks have to know about their group.
@@ -112,7 +114,11 @@ async fn check_topics(admin: &Admin, topics: &[String]) -> Result<Vec<ConfigProb
     let described = admin.describe_topics(topics.iter().cloned()).await?;
     let problem = |(topic, result): (String, Result<_, ClientError>)| {
         let error = result.err()?;
-        Some(ConfigProblem::new("topics", Some(&topic), error.reason(), "check the name, or create the topic"))
+        let problem = match error.code() {
+            Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => "does not exist",
+            _ => error.reason(),
+        };
+        Some(ConfigProblem::new("topics", Some(&topic), problem, "check the name, or create the topic"))
     };
     Ok(described.into_iter().filter_map(problem).collect())
 }

@@ -11,7 +11,7 @@ pub struct TaskStatus {
     pub task: u32,
     /// Its state.
     pub state: TaskState,
-    /// Why it failed.
+    /// Why it failed, or what it is trying again after.
     pub trace: Option<String>,
     /// Records that it holds undecided. A failed task holds those which the broker would archive if they were given back
     /// (`share.last.delivery=hold`).

@@ -54,7 +54,8 @@ async fn row_69_a_retry_longer_than_the_lock_costs_no_delivery() {
         Ok(PutOutcome::ok())
     });
     let worker = cluster.start(&sink, &[]).await.unwrap();
-    until_status(&worker, |status| status.state == TaskState::Retrying).await;
+    let status = until_status(&worker, |status| status.state == TaskState::Retrying).await;
+    assert_eq!(status.trace.as_deref(), Some("the server is down"));
     cluster.until_lag(0, 0).await;
     let counters = worker.counters()[0];
     worker.stop().await;

@@ -24,7 +24,7 @@ fn assert_says(message: &str, parts: &[&str]) {
 async fn a_topic_that_does_not_exist() {
     let cluster = Cluster::new(1).await;
     let message = refused(&cluster, &[("topics", &format!("{},missing", cluster.topic))]).await;
-    assert_says(&message, &["c.properties", "topics = missing", "create the topic"]);
+    assert_says(&message, &["c.properties", "topics = missing: does not exist", "create the topic"]);
 }
 
 #[tokio::test]

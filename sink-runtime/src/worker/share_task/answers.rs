@@ -94,24 +94,32 @@ impl ShareTask {
         }
     }
 
+    /// Says what is passed over: every record of it with `errors.log.enable`, else the first of a put.
     fn tell_skipped<'a>(&self, failures: impl Iterator<Item = &'a RangeFailure>) {
+        let (mut records, mut first_trace) = (0, None);
         for RangeFailure { first, last, error, .. } in failures {
             if let CallError::Final { trace } = error {
-                self.counters.add(Count::Skipped, last.abs_diff(*first) + 1);
+                records += last.abs_diff(*first) + 1;
+                first_trace.get_or_insert(trace);
                 if self.plan.log_errors {
                     tracing::error!("{}: passed over: {trace}", self.plan);
                 }
             }
         }
+        self.counters.add(Count::Skipped, records);
+        if let Some(trace) = first_trace.filter(|_| !self.plan.log_errors) {
+            tracing::warn!("{}: passed over {records} records; the first: {trace}", self.plan);
+        }
     }
 
     /// Counts and logs an error of a call.
-    fn checked<T>(&self, result: Result<T, SinkError>) -> Result<T, CallError> {
+    fn checked<T>(&mut self, result: Result<T, SinkError>) -> Result<T, CallError> {
         result.map_err(|error| {
             self.counters.add(Count::Failures, 1);
             let error = call_error(error);
             if let CallError::Retriable { trace, .. } = &error {
                 tracing::warn!("{}: trying again: {trace}", self.plan);
+                self.last_error.clone_from(trace);
             }
             error
         })

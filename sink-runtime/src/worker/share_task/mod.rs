@@ -22,7 +22,7 @@ use super::{
     caller::Caller,
     counters::Counters,
     deliveries::Deliveries,
-    machine::{Action, DeliveryId, Machine, Options},
+    machine::{Action, DeliveryId, Machine, Options, TaskState},
     status::TaskStatus,
 };
 use crate::{
@@ -60,6 +60,8 @@ pub(super) struct ShareTask {
     reading_limit: Option<JoinHandle<Result<i16, ClientError>>>,
     delivery_limit: i16,
     is_holding: bool,
+    /// Of the last call that may succeed later.
+    last_error: String,
     counters: Arc<Counters>,
     status: watch::Sender<TaskStatus>,
     stop: CancellationToken,
@@ -95,6 +97,7 @@ impl ShareTask {
             reading_limit: None,
             delivery_limit: plan.options.delivery_limit,
             is_holding: false,
+            last_error: String::new(),
             counters,
             status,
             stop,
@@ -192,11 +195,17 @@ impl ShareTask {
                 self.plan.consumer.group_id,
             );
         }
+        let trace = match state {
+            TaskState::Retrying => Some(self.last_error.as_str()),
+            _ => trace,
+        };
         self.status.send_modify(|status| {
             if status.state != state {
                 match trace {
-                    Some(trace) => tracing::error!("{}: the task has failed: {trace}", self.plan),
-                    None => tracing::info!("{}: {state:?}", self.plan),
+                    Some(trace) if state == TaskState::Failed => {
+                        tracing::error!("{}: the task has failed: {trace}", self.plan);
+                    }
+                    _ => tracing::info!("{}: {state:?}", self.plan),
                 }
                 status.trace = trace.map(str::to_owned);
             }
