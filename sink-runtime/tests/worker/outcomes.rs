@@ -265,3 +265,26 @@ async fn records_of_an_aborted_task_come_to_another() {
     let got = cluster.drain().await;
     assert_eq!(got.len(), 10);
 }
+
+#[tokio::test]
+async fn records_whose_session_is_lost_during_a_put_come_again_and_are_not_counted_as_accepted() {
+    let cluster = Cluster::new(1).await;
+    // Only the embedded broker cuts connections at a word.
+    let Some(broker) = &cluster.embedded else { return };
+    cluster.produce(0, 0..10).await;
+    let sink = ScriptedSink::new(|put, _| async move {
+        if put == 0 {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+        }
+        Ok(PutOutcome::ok())
+    });
+    let worker = cluster.start(&sink, &[]).await.unwrap();
+    sink.until_got(10).await;
+    broker.disconnect_all().await.unwrap();
+    cluster.until_lag(0, 0).await;
+    eventually("the answer", async || (worker.counters()[0].accepted == 10).then_some(())).await;
+    let counters = worker.counters()[0];
+    let status = worker.stop().await;
+    assert_eq!(status[0].state, TaskState::Stopped);
+    assert_eq!((sink.got().len(), counters.read, counters.accepted), (20, 20, 10));
+}

@@ -33,8 +33,8 @@ pub(crate) struct Cluster {
     pub(crate) group: String,
     pub(crate) admin: Admin,
     producer: Producer,
-    /// Lives as long as this.
-    _embedded: Option<EmbeddedBroker>,
+    /// `None` on a real Kafka.
+    pub(crate) embedded: Option<EmbeddedBroker>,
 }
 
 impl Cluster {
@@ -69,7 +69,7 @@ impl Cluster {
             admin: Admin::new(ClientConfig::new(&bootstrap).unwrap()),
             producer: Producer::new(ProducerConfig::new(&bootstrap).unwrap()).unwrap(),
             bootstrap,
-            _embedded: embedded,
+            embedded,
         }
     }
 
