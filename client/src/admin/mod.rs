@@ -41,6 +41,11 @@ impl Admin {
         Self { pool: Pool::new(config) }
     }
 
+    /// `bootstrap.servers` as it was given, which names the cluster in messages.
+    pub fn bootstrap_servers(&self) -> String {
+        self.pool.config().bootstrap_servers.to_string()
+    }
+
     fn retries(&self) -> Retries {
         self.pool.retries()
     }

@@ -78,6 +78,11 @@ impl Connections {
     }
 
     /// Sends a request, over a connection that may have to be made first. [`Outcome::Answered`] follows exactly once.
+    /// What names the cluster in an error that is no single broker's.
+    pub(super) fn cluster(&self) -> String {
+        format!("of bootstrap.servers={}", self.config.bootstrap_servers)
+    }
+
     pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest) {
         let (role, address) = match to {
             Destination::Any => (Role::Any, None),

@@ -207,7 +207,10 @@ impl Driver {
                 self.tell(Notice::Failed { error, fatal: false });
             }
             Event::Failed(error) => match failures::of_machine(&error) {
-                Some(told) => self.tell(Notice::Failed { error: told, fatal: error.fatal }),
+                Some(told) => {
+                    let told = told.at(self.connections.cluster());
+                    self.tell(Notice::Failed { error: told, fatal: error.fatal });
+                }
                 None => tracing::warn!("{error}"),
             },
             Event::Closed => {}

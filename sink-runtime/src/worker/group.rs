@@ -105,7 +105,10 @@ async fn check_cluster(admin: &Admin, group: &str) -> Result<(), GroupError> {
     Err(GroupError::Problems(vec![ConfigProblem::new(
         "share.group.id",
         Some(group),
-        "share groups are off on this cluster: its feature share.version is 0, or it is older than Kafka 4.2",
+        format!(
+            "share groups are off on the cluster of {}: its feature share.version is 0, or it is older than Kafka 4.2",
+            admin.bootstrap_servers()
+        ),
         "switch them on: kafka-features.sh --bootstrap-server <broker> upgrade --feature share.version=1",
     )]))
 }
@@ -114,9 +117,10 @@ async fn check_topics(admin: &Admin, topics: &[String]) -> Result<Vec<ConfigProb
     let described = admin.describe_topics(topics.iter().cloned()).await?;
     let problem = |(topic, result): (String, Result<_, ClientError>)| {
         let error = result.err()?;
+        let cluster = admin.bootstrap_servers();
         let problem = match error.code() {
-            Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => "does not exist",
-            _ => error.reason(),
+            Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => format!("does not exist on the cluster of {cluster}"),
+            _ => format!("the cluster of {cluster} says {}", error.reason()),
         };
         Some(ConfigProblem::new("topics", Some(&topic), problem, "check the name, or create the topic"))
     };
