@@ -42,7 +42,8 @@ impl Broker {
         fs::write(node.folder.join("server.properties"), properties)?;
         fs::write(node.folder.join("log4j2.properties"), LOG4J2)?;
         let mut format = libs.admin_java();
-        format.args(["kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"]);
+        // One word: an id may begin with a dash, and would be taken for an option.
+        format.args(["kafka.tools.StorageTool", "format", &format!("--cluster-id={cluster_id}"), "-c"]);
         format.arg(node.folder.join("server.properties"));
         if let Some(version) = share_version {
             format.arg("--feature").arg(format!("share.version={version}"));
