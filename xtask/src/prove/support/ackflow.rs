@@ -24,7 +24,7 @@ impl Ackflow {
     /// # Errors
     /// When it does not build.
     pub(in crate::prove) fn build() -> Result<Self> {
-        Process::start("the release build", cargo().args(["build", "--release", "-p", "ackflow"]))?
+        Process::start("the release build", cargo().args(["build", "--release", "-q", "-p", "ackflow"]))?
             .success(BUILD_LIMIT)?;
         let metadata = workspace::metadata()?;
         let target = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
