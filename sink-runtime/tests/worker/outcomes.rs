@@ -115,7 +115,7 @@ async fn a_fatal_error_releases_the_records_and_fails_the_task() {
 }
 
 #[tokio::test]
-async fn a_panic_fails_the_task_and_loses_nothing() {
+async fn row_19_a_crash_in_put_fails_the_task_and_loses_nothing() {
     let cluster = Cluster::new(1).await;
     cluster.produce(0, 0..10).await;
     let failing = ScriptedSink::new(|_, _| async { panic!("index out of bounds") });
