@@ -116,7 +116,7 @@ fn readme_tests(readme: &str) -> Result<Step> {
 fn kafka_tests() -> Result<()> {
     let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
     let mut tests = cargo();
-    tests.args(["test", "--workspace", "--", "--ignored", "real_kafka_"]);
+    tests.args(["test", "--workspace", "--no-fail-fast", "--", "--ignored", "real_kafka_"]);
     cluster.describe_to(&mut tests);
     Process::start("tests on a real Kafka", &mut tests)?.success(STEP_LIMIT)?;
     Ok(())
