@@ -53,7 +53,9 @@ pub(crate) async fn records_whose_lock_ends_are_delivered_to_others(cluster: Clu
     let held = slow.poll(20 * SECOND).await.unwrap().unwrap();
     let mut quick = cluster.owned(cluster.config());
     let again = quick.poll(20 * SECOND).await.unwrap().unwrap();
-    assert_eq!((again.len(), again.max_delivery_count()), (10, 2));
+    assert_eq!(again.len(), 10);
+    // More than 2 where the slow member, which goes on fetching, has had them in between.
+    assert!(again.max_delivery_count() >= 2, "{}", again.max_delivery_count());
     let error = held.accept().await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::INVALID_RECORD_STATE), "{error}");
     again.accept().await.unwrap();
