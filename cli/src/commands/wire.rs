@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ackflow_protocol::vectors::check_line;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Subcommand;
 
 /// At most this many failures are printed; the summary counts them all.
@@ -48,6 +48,8 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     }
     let total: u64 = passed.values().sum();
     println!("{total} passed, {failures} failed");
-    // Nothing checked is nothing proven.
-    Ok(if failures == 0 && total > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if total + failures == 0 {
+        bail!("no line to check: nothing is proven");
+    }
+    Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -35,7 +35,7 @@ pub(super) async fn open(broker: &Arc<str>, host: &str, port: u16, config: &NetC
         match timeout(config.connect_timeout, open_one(broker, address, config)).await {
             Ok(Ok(opened)) => return Ok(opened),
             Ok(Err(error)) => last = error,
-            Err(_) => last = unreachable(broker, timed_out(config, "connecting")),
+            Err(_) => last = unreachable(broker, timed_out(config, "connecting and asking for its versions")),
         }
     }
     Err(last)
