@@ -67,7 +67,8 @@ pub(crate) async fn records_without_a_key_reach_every_partition(servers: &str) {
     for delivery in deliveries {
         counts[delivery.await.unwrap().partition as usize] += 1;
     }
-    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+    // How many depends on how quickly each leader answers: batches go where less waits.
+    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
 }
 
 pub(crate) async fn the_brokers_time_is_reported_where_the_topic_wants_it(servers: &str) {
