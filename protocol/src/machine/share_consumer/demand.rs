@@ -85,17 +85,26 @@ impl Demand {
         self.buffered = self.buffered.saturating_sub(records.into());
     }
 
+    /// Whether the caller has been busy with what it got for so long that what it holds may go back to the group before
+    /// it asks again. Whatever this member fetched ahead then would be those very records, and each time around would
+    /// cost them a delivery attempt until the broker archives them.
+    fn is_overdue(&self, now: Instant, lock_timeout: Duration) -> bool {
+        let busy_since = self.last_taken.filter(|_| !self.is_waiting);
+        busy_since.is_some_and(|since| now.duration_since(since) >= lock_timeout / LOCK_SHARE)
+    }
+
     /// What to ask each of `leaders` brokers for now, if anything; `undecided` records are acquired by all of them
     /// together. With [`AcquireMode::RecordLimit`] only one broker may be asked at a time.
     pub(super) fn ask(
         &self,
+        now: Instant,
         options: &ShareConsumerOptions,
         lock_timeout: Duration,
         leaders: usize,
         undecided: u64,
     ) -> Option<Ask> {
         match options.acquire_mode {
-            _ if !self.was_polled || self.is_paused => None,
+            _ if !self.was_polled || self.is_paused || self.is_overdue(now, lock_timeout) => None,
             AcquireMode::BatchOptimized => self.ask_ahead(options, lock_timeout, leaders as u64),
             AcquireMode::RecordLimit => {
                 let room = u64::from(options.max_poll_records).saturating_sub(undecided);
@@ -171,24 +180,30 @@ mod tests {
     #[test]
     fn the_first_fetch_asks_for_one_poll_in_all() {
         let mut demand = Demand::default();
-        assert_eq!(demand.ask(&options(), LOCK, 3, 0), None, "nobody has polled");
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 3, 0), None, "nobody has polled");
         demand.polled(Instant::now());
-        let ask = demand.ask(&options(), LOCK, 3, 0).unwrap();
+        let ask = demand.ask(Instant::now(), &options(), LOCK, 3, 0).unwrap();
         assert_eq!(ask, Ask { max_records: 166, acquire_mode: RECORD_LIMIT });
     }
 
     #[test]
     fn a_fast_caller_gets_whole_batches_and_full_fetches() {
         let demand = after_work(500, Duration::from_millis(1));
-        assert_eq!(demand.ask(&options(), LOCK, 3, 0), Some(Ask { max_records: 2_000, acquire_mode: BATCH_OPTIMIZED }));
+        assert_eq!(
+            demand.ask(Instant::now(), &options(), LOCK, 3, 0),
+            Some(Ask { max_records: 2_000, acquire_mode: BATCH_OPTIMIZED })
+        );
     }
 
     #[test]
     fn a_slow_caller_gets_what_it_can_do_in_a_second_and_no_whole_batch() {
         let mut demand = after_work(500, Duration::from_secs(5));
-        assert_eq!(demand.ask(&options(), LOCK, 1, 0), Some(Ask { max_records: 100, acquire_mode: RECORD_LIMIT }));
+        assert_eq!(
+            demand.ask(Instant::now(), &options(), LOCK, 1, 0),
+            Some(Ask { max_records: 100, acquire_mode: RECORD_LIMIT })
+        );
         demand.acquired(100);
-        assert_eq!(demand.ask(&options(), LOCK, 1, 0), None);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None);
     }
 
     #[test]
@@ -198,16 +213,28 @@ mod tests {
             let mut demand = Demand::default();
             demand.pause(true);
             demand.polled(Instant::now());
-            assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+            assert_eq!(demand.ask(Instant::now(), &options, LOCK, 1, 0), None);
             demand.pause(false);
-            assert!(demand.ask(&options, LOCK, 1, 0).is_some());
+            assert!(demand.ask(Instant::now(), &options, LOCK, 1, 0).is_some());
         }
+    }
+
+    #[test]
+    fn nothing_is_fetched_ahead_of_a_caller_whose_locks_may_end_before_it_asks_again() {
+        let mut demand = after_work(500, Duration::from_millis(1));
+        let taken = Instant::now();
+        demand.acquired(10);
+        demand.taken(taken, 10);
+        assert!(demand.ask(taken + LOCK / 5, &options(), LOCK, 1, 0).is_some(), "it is at work");
+        assert_eq!(demand.ask(taken + LOCK, &options(), LOCK, 1, 0), None, "what it held is free again");
+        demand.polled(taken + LOCK);
+        assert!(demand.ask(taken + LOCK * 2, &options(), LOCK, 1, 0).is_some(), "it waits for records");
     }
 
     #[test]
     fn a_short_lock_bounds_what_is_fetched_ahead() {
         let demand = after_work(100, Duration::from_millis(500));
-        assert_eq!(demand.ask(&options(), Duration::from_secs(1), 1, 0).unwrap().max_records, 50);
+        assert_eq!(demand.ask(Instant::now(), &options(), Duration::from_secs(1), 1, 0).unwrap().max_records, 50);
     }
 
     #[test]
@@ -221,20 +248,23 @@ mod tests {
             demand.taken(came, 1);
             demand.polled(came + Duration::from_millis(1));
         }
-        assert!(demand.ask(&options(), LOCK, 1, 0).unwrap().max_records >= 900);
+        assert!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records >= 900);
     }
 
     #[test]
     fn record_limit_asks_for_what_may_still_be_undecided_and_only_for_a_caller_that_waits() {
         let options = ShareConsumerOptions { acquire_mode: AcquireMode::RecordLimit, ..options() };
         let mut demand = Demand::default();
-        assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+        assert_eq!(demand.ask(Instant::now(), &options, LOCK, 1, 0), None);
         demand.polled(Instant::now());
-        assert_eq!(demand.ask(&options, LOCK, 1, 450), Some(Ask { max_records: 50, acquire_mode: RECORD_LIMIT }));
-        assert_eq!(demand.ask(&options, LOCK, 1, 500), None);
+        assert_eq!(
+            demand.ask(Instant::now(), &options, LOCK, 1, 450),
+            Some(Ask { max_records: 50, acquire_mode: RECORD_LIMIT })
+        );
+        assert_eq!(demand.ask(Instant::now(), &options, LOCK, 1, 500), None);
         demand.acquired(500);
-        assert_eq!(demand.ask(&options, LOCK, 1, 0), None);
+        assert_eq!(demand.ask(Instant::now(), &options, LOCK, 1, 0), None);
         demand.taken(Instant::now(), 500);
-        assert_eq!(demand.ask(&options, LOCK, 1, 0), None, "nothing ahead of the caller");
+        assert_eq!(demand.ask(Instant::now(), &options, LOCK, 1, 0), None, "nothing ahead of the caller");
     }
 }

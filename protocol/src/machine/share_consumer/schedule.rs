@@ -213,7 +213,7 @@ impl ShareConsumerMachine {
 
     fn advance_nodes(&mut self, now: Instant) -> Option<Instant> {
         let mut wait = None;
-        let ask = self.ask();
+        let ask = self.ask(now);
         let one_at_a_time = self.options.acquire_mode == AcquireMode::RecordLimit;
         for id in self.turns() {
             let is_taken = one_at_a_time && self.nodes.values().any(Node::is_asking);
@@ -242,13 +242,13 @@ impl ShareConsumerMachine {
     }
 
     /// What the caller wants of each node.
-    fn ask(&self) -> Option<Ask> {
+    fn ask(&self, now: Instant) -> Option<Ask> {
         if self.phase != Phase::Active {
             return None;
         }
         let undecided = self.nodes.values().map(|node| node.ledger.held_records()).sum();
         let lock_timeout = self.lock_timeout.unwrap_or(super::DEFAULT_LOCK);
-        self.demand.ask(&self.options, lock_timeout, self.leaders(), undecided)
+        self.demand.ask(now, &self.options, lock_timeout, self.leaders(), undecided)
     }
 
     /// How many nodes have partitions to fetch.
