@@ -201,12 +201,14 @@ impl Encoder for BytesWriter {
             self.buf.put_u8(0);
             fields(self);
             self.buf[at] = std::mem::replace(&mut self.tag_count, outer);
+        } else {
+            fields(self);
         }
         self.tags_done = true;
     }
 
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
-        if !present {
+        if !present || !self.flexible {
             return;
         }
         self.tag_count += 1;

@@ -15,8 +15,8 @@ pub trait Encode {
     fn encode<W: Encoder>(&self, w: &mut W);
 }
 
-/// Reads the fields of a struct in schema order.
-pub trait Decode: Sized {
+/// Reads the fields of a struct in schema order. Its `Default` holds the schema's defaults.
+pub trait Decode: Sized + Default {
     /// Reads every field that exists in `r.version()`; a field absent by version gets its schema default.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::{Decode, DecodeError, Decoder, Encode, Encoder, Uuid};
 
 /// An array element: a number, a string, a uuid or a struct.
-pub trait Element: Sized {
+pub trait Element: Sized + Default {
     /// Writes the element.
     fn put<W: Encoder>(&self, w: &mut W);
     /// Reads the element.

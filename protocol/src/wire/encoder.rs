@@ -54,7 +54,9 @@ pub trait Encoder: Sized {
     fn structure<T: Encode>(&mut self, name: &'static str, value: &T);
     /// Writes a nullable struct: a marker byte (-1 null, 1 present), then the struct.
     fn nullable_structure<T: Encode>(&mut self, name: &'static str, value: Option<&T>);
-    /// Writes the struct's tagged fields (flexible versions only). `fields` calls [`Encoder::tag`] in rising tag order.
+    /// Writes the struct's tagged fields. `fields` calls [`Encoder::tag`] in rising tag order, each within the
+    /// [`Encoder::since`] or [`Encoder::required_since`] of its version. It is called in versions that are not flexible
+    /// too, so that those can refuse a value; they write nothing of it.
     fn tags(&mut self, fields: impl FnOnce(&mut Self));
     /// Writes one tagged field unless it is absent; `field` writes the value under the same name.
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self));

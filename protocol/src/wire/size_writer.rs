@@ -142,15 +142,13 @@ impl Encoder for SizeWriter {
     }
 
     fn tags(&mut self, fields: impl FnOnce(&mut Self)) {
-        if self.flexible {
-            self.size += 1;
-            fields(self);
-        }
+        self.size += usize::from(self.flexible);
+        fields(self);
         self.tags_done = true;
     }
 
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
-        if present {
+        if present && self.flexible {
             let before = self.size;
             field(self);
             self.size += varint::size_u64(tag.into()) + varint::size_u64((self.size - before) as u64);
