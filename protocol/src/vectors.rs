@@ -2,8 +2,9 @@
 //!
 //! A line is `{"api":"ShareFetch","kind":"request","version":2,"key":78,"json":{..},"hex":".."}`. `json` is what
 //! Kafka's own `*DataJsonConverter` writes, with the bytes of record sets as base64; `hex` is the body alone, without
-//! frame size and header; `kind` is `request`, `response` or `header` (then `api` is `RequestHeader` or
-//! `ResponseHeader` and `key` is -1).
+//! frame size and header; `kind` is `request`, `response`, or one of two that have no API: `header` (then `api` is
+//! `RequestHeader` or `ResponseHeader`) and `data` (then `api` is the name of a struct that is
+//! [embedded](crate::messages::embedded), whose version does not stand in `hex`). These have the key -1.
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ use crate::messages::dynamic::{Codec, CodecError, Kind, UnknownMessage};
 pub struct Checked {
     /// The message, such as `ShareFetchRequest`.
     pub name: &'static str,
-    /// Request, response or header.
+    /// What it is.
     pub kind: Kind,
     /// Its version.
     pub version: i16,

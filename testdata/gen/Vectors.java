@@ -39,8 +39,9 @@ import org.apache.kafka.common.record.internal.SimpleRecord;
  * {@code {"api","kind","version","key","json","hex"}}.
  *
  * <p>Usage: {@code java -cp 'libs/*' Vectors.java --list | SEED COUNT API...|all}. An API is the stem of its schema
- * ("ShareFetch" stands for ShareFetchRequest and ShareFetchResponse); headers go by their full name. Messages of
- * one (API, kind, version) depend on the seed alone, not on what else is asked for.
+ * ("ShareFetch" stands for ShareFetchRequest and ShareFetchResponse); headers and data, structs that travel inside
+ * other messages or in records, go by their full name. Messages of one (API, kind, version) depend on the seed alone,
+ * not on what else is asked for.
  *
  * <p>The schemas in the kafka-clients jar (common/message/*.json) say which fields a version has; a JSON tree is
  * filled with random values, Kafka's {@code *DataJsonConverter.read} makes a message of it, {@code MessageUtil} the
@@ -82,7 +83,7 @@ public class Vectors {
 
     // ---- schemas
 
-    /** All requests, responses and headers with a valid version, by schema name. */
+    /** Everything with a valid version, by schema name. */
     static Map<String, JsonNode> schemas() throws Exception {
         File jar = new File(Message.class.getProtectionDomain().getCodeSource().getLocation().toURI());
         Map<String, JsonNode> schemas = new TreeMap<>();
@@ -93,8 +94,7 @@ public class Vectors {
                 }
                 try (InputStream in = file.getInputStream(entry)) {
                     JsonNode schema = JSON.readTree(in);
-                    boolean wire = List.of("request", "response", "header").contains(schema.get("type").textValue());
-                    if (wire && !schema.get("validVersions").textValue().equals("none")) {
+                    if (!schema.get("validVersions").textValue().equals("none")) {
                         schemas.put(schema.get("name").textValue(), schema);
                     }
                 }
@@ -130,7 +130,7 @@ public class Vectors {
         };
     }
 
-    /** Headers have no API key; -1 is what Kafka's generated classes answer for them. */
+    /** Headers and data have no API key; -1 is what Kafka's generated classes answer for them. */
     static int key(JsonNode schema) {
         return schema.path("apiKey").asInt(-1);
     }
@@ -157,7 +157,8 @@ public class Vectors {
 
     static void write(JsonNode schema, long seed, int count, PrintStream out) throws Exception {
         String name = schema.get("name").textValue();
-        Class<?> data = Class.forName("org.apache.kafka.common.message." + name + "Data");
+        boolean standalone = schema.get("type").textValue().equals("data");
+        Class<?> data = Class.forName("org.apache.kafka.common.message." + name + (standalone ? "" : "Data"));
         Class<?> converter = Class.forName(data.getName() + "JsonConverter");
         var read = converter.getMethod("read", JsonNode.class, short.class);
         var print = converter.getMethod("write", data, short.class);

@@ -33,16 +33,22 @@ pub const CORE: [&str; 18] = [
     "ResponseHeader",
 ];
 
+/// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
+/// testdata/vectors/rest.jsonl.
+pub const REST: [&str; 4] =
+    ["ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "ControlRecordTypeSchema", "EndTxnMarker"];
+
 /// 200 messages of every API and version of 4.4.0 take 6 s.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Write random messages as Kafka's own classes encode them, one JSON line a message.
 ///
 /// testdata/vectors/core.jsonl is the output of
-/// `cargo xtask vectors --count 3 --out testdata/vectors/core.jsonl`.
+/// `cargo xtask vectors --count 3 --out testdata/vectors/core.jsonl`, and rest.jsonl of
+/// `cargo xtask vectors --api rest --count 2 --out testdata/vectors/rest.jsonl`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// APIs by name, separated by commas; `core`: those that are checked in; `all`: all that Kafka has.
+    /// APIs by name, separated by commas; `core` and `rest`: those that are checked in; `all`: all that Kafka has.
     #[arg(long, default_value = "core", value_delimiter = ',')]
     api: Vec<String>,
     /// Messages for each API, kind and version.
@@ -81,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// What to draw.
 #[derive(Clone, Debug)]
 pub struct Vectors {
-    /// APIs by name, or `core`, or `all`.
+    /// APIs by name, or `core`, `rest`, `all`.
     pub apis: Vec<String>,
     /// Messages for each API, kind and version.
     pub count: u32,
@@ -109,6 +115,7 @@ impl Vectors {
     fn arguments(&self) -> Vec<String> {
         let apis = self.apis.iter().flat_map(|api| match api.as_str() {
             "core" => CORE.map(str::to_owned).to_vec(),
+            "rest" => REST.map(str::to_owned).to_vec(),
             _ => vec![api.clone()],
         });
         [self.seed.to_string(), self.count.to_string()].into_iter().chain(apis).collect()

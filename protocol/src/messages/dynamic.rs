@@ -6,11 +6,12 @@ use std::str::FromStr;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::for_each_api;
+use super::embedded::Embedded;
 use crate::wire::{
     ApiKey, BytesWriter, Decode, DecodeError, Encode, EncodeError, JsonReader, JsonWriter, Message, Reader,
     RequestHeader, ResponseHeader,
 };
+use crate::{for_each_api, for_each_embedded};
 
 /// Which of an API's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,15 +22,18 @@ pub enum Kind {
     Response,
     /// `RequestHeader` or `ResponseHeader`, which belong to no API.
     Header,
+    /// An [`Embedded`] struct, which goes by its own name; without the version in front of it.
+    Data,
 }
 
 impl Kind {
-    /// `request`, `response` or `header`.
+    /// `request`, `response`, `header` or `data`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
             Self::Response => "response",
             Self::Header => "header",
+            Self::Data => "data",
         }
     }
 }
@@ -44,7 +48,7 @@ impl FromStr for Kind {
     type Err = UnknownMessage;
 
     fn from_str(text: &str) -> Result<Self, UnknownMessage> {
-        [Self::Request, Self::Response, Self::Header]
+        [Self::Request, Self::Response, Self::Header, Self::Data]
             .into_iter()
             .find(|kind| kind.as_str() == text)
             .ok_or_else(|| UnknownMessage::Kind(text.to_owned()))
@@ -54,8 +58,8 @@ impl FromStr for Kind {
 /// A message that this crate does not have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownMessage {
-    /// The kind is not one of three.
-    #[error("kind {0:?} is none of request, response, header")]
+    /// The kind is not one of four.
+    #[error("kind {0:?} is none of request, response, header, data")]
     Kind(String),
     /// There is no such API.
     #[error("api {api:?} has no {kind} here; known are {}", known(*.kind).join(", "))]
@@ -114,8 +118,17 @@ macro_rules! find_body {
     };
 }
 
+macro_rules! find_embedded {
+    ($name:ident, $version:ident; $($known:ident($type:ty)),* $(,)?) => {
+        match $name {
+            $(stringify!($known) => Codec::embedded::<$type>($version),)*
+            _ => Err(UnknownMessage::Api { api: $name.to_owned(), kind: Kind::Data }),
+        }
+    };
+}
+
 macro_rules! names {
-    ($($name:ident($request:ty, $response:ty)),* $(,)?) => { vec![$(stringify!($name)),*] };
+    ($($name:ident($($type:ty),*)),* $(,)?) => { vec![$(stringify!($name)),*] };
 }
 
 /// The APIs that have messages of a kind.
@@ -123,11 +136,12 @@ fn known(kind: Kind) -> Vec<&'static str> {
     match kind {
         Kind::Header => vec!["RequestHeader", "ResponseHeader"],
         Kind::Request | Kind::Response => for_each_api!(names),
+        Kind::Data => for_each_embedded!(names),
     }
 }
 
 impl Codec {
-    /// The message of an API (`ShareFetch`; `RequestHeader` and `ResponseHeader` for headers).
+    /// The message of an API (`ShareFetch`; headers and embedded structs go by their whole name).
     ///
     /// # Errors
     /// [`UnknownMessage`], which lists what there is.
@@ -135,6 +149,7 @@ impl Codec {
         match (api, kind) {
             ("RequestHeader", Kind::Header) => Self::header::<RequestHeader>("RequestHeader", version, 1),
             ("ResponseHeader", Kind::Header) => Self::header::<ResponseHeader>("ResponseHeader", version, 0),
+            (name, Kind::Data) => for_each_embedded!(find_embedded, name, version),
             _ => for_each_api!(find_body, api, kind, version),
         }
     }
@@ -145,6 +160,14 @@ impl Codec {
             return Err(UnknownMessage::Version { name: M::NAME, version, first, last });
         }
         Ok(Self::of::<M>(M::NAME, M::KEY, version, M::is_flexible(version)))
+    }
+
+    fn embedded<T: Embedded>(version: i16) -> Result<Self, UnknownMessage> {
+        if !T::VERSIONS.contains(&version) {
+            let (first, last) = T::VERSIONS.into_inner();
+            return Err(UnknownMessage::Version { name: T::NAME, version, first, last });
+        }
+        Ok(Self::of::<T>(T::NAME, ApiKey(-1), version, false))
     }
 
     /// A header has two versions: the `classic` one, and the next, which is flexible.
@@ -173,7 +196,7 @@ impl Codec {
         self.name
     }
 
-    /// The API; -1 for headers.
+    /// The API; -1 for headers and embedded structs.
     pub fn key(&self) -> ApiKey {
         self.key
     }

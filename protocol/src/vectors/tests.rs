@@ -5,10 +5,19 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use super::*;
-use crate::for_each_api;
+use crate::messages::embedded::Embedded;
 use crate::wire::Message;
+use crate::{for_each_api, for_each_embedded};
 
-const CORE: &str = include_str!("../../../testdata/vectors/core.jsonl");
+const FILES: [(&str, &str); 2] = [
+    ("core.jsonl", include_str!("../../../testdata/vectors/core.jsonl")),
+    ("rest.jsonl", include_str!("../../../testdata/vectors/rest.jsonl")),
+];
+
+/// The vectors that are checked in, each with the place that it stands at.
+fn vectors() -> impl Iterator<Item = (String, &'static str)> {
+    FILES.iter().flat_map(|(file, text)| text.lines().enumerate().map(move |(i, v)| (format!("{file}:{}", i + 1), v)))
+}
 
 fn parsed(line: &str) -> Map<String, Value> {
     serde_json::from_str(line).unwrap()
@@ -51,18 +60,18 @@ fn heartbeat() -> String {
 }
 
 #[test]
-fn every_core_vector_holds() {
-    for (i, line) in CORE.lines().enumerate() {
+fn every_vector_holds() {
+    for (place, line) in vectors() {
         if let Err(e) = check_line(line) {
-            panic!("line {}: {e}", i + 1);
+            panic!("{place}: {e}");
         }
     }
 }
 
 #[test]
-fn core_vectors_cover_every_message_in_every_version() {
+fn vectors_cover_every_message_in_every_version() {
     let checked = |line| check_line(line).map(|c| (c.name, c.version)).unwrap();
-    let have: HashSet<(&str, i16)> = CORE.lines().map(checked).collect();
+    let have: HashSet<(&str, i16)> = vectors().map(|(_, line)| checked(line)).collect();
     let mut want: HashSet<_> =
         HashSet::from([("RequestHeader", 1), ("RequestHeader", 2), ("ResponseHeader", 0), ("ResponseHeader", 1)]);
     macro_rules! add {
@@ -72,22 +81,28 @@ fn core_vectors_cover_every_message_in_every_version() {
         )*};
     }
     for_each_api!(add);
+    macro_rules! add_embedded {
+        ($($name:ident($type:ty)),* $(,)?) => {$(
+            want.extend(<$type>::VERSIONS.map(|version| (<$type>::NAME, version)));
+        )*};
+    }
+    for_each_embedded!(add_embedded);
     assert_eq!(have, want);
 }
 
 #[test]
 fn one_flipped_byte_in_any_vector_is_found() {
-    for (i, line) in CORE.lines().enumerate() {
+    for (i, (place, line)) in vectors().enumerate() {
         let line = parsed(line);
         let bytes = bytes_of(&line);
         // Every byte of short vectors, one of each long one.
-        let flipped = if bytes.len() <= 80 { 0..bytes.len() } else { i * 31 % bytes.len()..i * 31 % bytes.len() + 1 };
+        let flipped = if bytes.len() <= 32 { 0..bytes.len() } else { i * 31 % bytes.len()..i * 31 % bytes.len() + 1 };
         for at in flipped {
             for bit in [0x01, 0x80] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= bit;
                 let checked = check_line(&with_bytes(&line, &bytes));
-                assert!(checked.is_err(), "line {}, byte {at} xor {bit:02x}: {checked:?}", i + 1);
+                assert!(checked.is_err(), "{place}, byte {at} xor {bit:02x}: {checked:?}");
             }
         }
     }
@@ -95,10 +110,10 @@ fn one_flipped_byte_in_any_vector_is_found() {
 
 #[test]
 fn shortened_and_lengthened_vectors_are_found() {
-    for line in CORE.lines() {
+    for (_, line) in vectors() {
         let line = parsed(line);
         let bytes = bytes_of(&line);
-        let step = bytes.len() / 40 + 1;
+        let step = bytes.len() / 12 + 1;
         for end in (0..bytes.len()).step_by(step) {
             assert!(matches!(
                 check_line(&with_bytes(&line, &bytes[..end])),
@@ -154,7 +169,10 @@ fn malformed_lines_say_what_is_wrong() {
     assert_eq!(error(&with(&line, "version", json!(40_000))), r#""version" is missing, or is not an int16"#);
     assert_eq!(error(&with(&line, "hex", json!("0"))), r#""hex" is missing, or is not hexadecimal"#);
     assert_eq!(error(&with(&line, "hex", json!("é0"))), r#""hex" is missing, or is not hexadecimal"#);
-    assert_eq!(error(&with(&line, "kind", json!("reply"))), r#"kind "reply" is none of request, response, header"#);
+    assert_eq!(
+        error(&with(&line, "kind", json!("reply"))),
+        r#"kind "reply" is none of request, response, header, data"#
+    );
     assert_eq!(error(&with(&line, "version", json!(0))), "ShareGroupHeartbeatResponse has no version 0; it has 1 to 1");
     assert_eq!(error(&with(&line, "key", json!(77))), "ShareGroupHeartbeatResponse has the key 76, the line says 77");
     let unknown = error(&with(&line, "api", json!("ShareFetsch")));

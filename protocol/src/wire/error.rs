@@ -43,6 +43,9 @@ pub enum DecodeErrorKind {
     /// A string longer than Kafka allows.
     #[error("is a string of {0} bytes, allowed are 32767")]
     LongString(usize),
+    /// A version that is negative.
+    #[error("is {0}, and no version is negative")]
+    Version(i16),
     /// Null where the version does not allow it.
     #[error("is null, which this version does not allow")]
     Null,

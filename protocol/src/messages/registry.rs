@@ -1,0 +1,95 @@
+//! The list of the APIs.
+
+/// Calls a macro with every API: its name, its request and its response.
+///
+/// `for_each_api!(callback)` expands to `callback! { ApiVersions(Request, Response), .. }`, and
+/// `for_each_api!(callback, args)` to `callback! { args; ApiVersions(Request, Response), .. }`.
+///
+/// ```
+/// use ackflow_protocol::{for_each_api, wire::Message};
+///
+/// macro_rules! names {
+///     ($($name:ident($request:ty, $response:ty)),* $(,)?) => { [$((stringify!($name), <$request>::KEY)),*] };
+/// }
+/// assert!(for_each_api!(names).iter().all(|(name, key)| key.name() == Some(name)));
+/// ```
+#[macro_export]
+macro_rules! for_each_api {
+    ($callback:ident $(, $($args:tt)*)?) => {
+        $callback! {
+            $($($args)*;)?
+            ApiVersions(
+                $crate::messages::api_versions::ApiVersionsRequest,
+                $crate::messages::api_versions::ApiVersionsResponse
+            ),
+            CreateTopics(
+                $crate::messages::create_topics::CreateTopicsRequest,
+                $crate::messages::create_topics::CreateTopicsResponse
+            ),
+            DeleteTopics(
+                $crate::messages::delete_topics::DeleteTopicsRequest,
+                $crate::messages::delete_topics::DeleteTopicsResponse
+            ),
+            DescribeCluster(
+                $crate::messages::describe_cluster::DescribeClusterRequest,
+                $crate::messages::describe_cluster::DescribeClusterResponse
+            ),
+            DescribeConfigs(
+                $crate::messages::describe_configs::DescribeConfigsRequest,
+                $crate::messages::describe_configs::DescribeConfigsResponse
+            ),
+            DescribeShareGroupOffsets(
+                $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest,
+                $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsResponse
+            ),
+            FindCoordinator(
+                $crate::messages::find_coordinator::FindCoordinatorRequest,
+                $crate::messages::find_coordinator::FindCoordinatorResponse
+            ),
+            IncrementalAlterConfigs(
+                $crate::messages::incremental_alter_configs::IncrementalAlterConfigsRequest,
+                $crate::messages::incremental_alter_configs::IncrementalAlterConfigsResponse
+            ),
+            InitProducerId(
+                $crate::messages::init_producer_id::InitProducerIdRequest,
+                $crate::messages::init_producer_id::InitProducerIdResponse
+            ),
+            ListGroups(
+                $crate::messages::list_groups::ListGroupsRequest,
+                $crate::messages::list_groups::ListGroupsResponse
+            ),
+            Metadata($crate::messages::metadata::MetadataRequest, $crate::messages::metadata::MetadataResponse),
+            Produce($crate::messages::produce::ProduceRequest, $crate::messages::produce::ProduceResponse),
+            ShareAcknowledge(
+                $crate::messages::share_acknowledge::ShareAcknowledgeRequest,
+                $crate::messages::share_acknowledge::ShareAcknowledgeResponse
+            ),
+            ShareFetch(
+                $crate::messages::share_fetch::ShareFetchRequest,
+                $crate::messages::share_fetch::ShareFetchResponse
+            ),
+            ShareGroupDescribe(
+                $crate::messages::share_group_describe::ShareGroupDescribeRequest,
+                $crate::messages::share_group_describe::ShareGroupDescribeResponse
+            ),
+            ShareGroupHeartbeat(
+                $crate::messages::share_group_heartbeat::ShareGroupHeartbeatRequest,
+                $crate::messages::share_group_heartbeat::ShareGroupHeartbeatResponse
+            ),
+        }
+    };
+}
+
+/// Calls a macro with every struct that is [embedded](crate::messages::embedded).
+#[macro_export]
+macro_rules! for_each_embedded {
+    ($callback:ident $(, $($args:tt)*)?) => {
+        $callback! {
+            $($($args)*;)?
+            ConsumerProtocolAssignment($crate::messages::consumer_protocol::ConsumerProtocolAssignment),
+            ConsumerProtocolSubscription($crate::messages::consumer_protocol::ConsumerProtocolSubscription),
+            ControlRecordTypeSchema($crate::messages::control_record::ControlRecordTypeSchema),
+            EndTxnMarker($crate::messages::control_record::EndTxnMarker),
+        }
+    };
+}
