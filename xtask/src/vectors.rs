@@ -35,8 +35,18 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 4] =
-    ["ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "ControlRecordTypeSchema", "EndTxnMarker"];
+pub const REST: [&str; 10] = [
+    "Fetch",
+    "ListOffsets",
+    "OffsetCommit",
+    "OffsetFetch",
+    "DeleteRecords",
+    "OffsetForLeaderEpoch",
+    "ConsumerProtocolSubscription",
+    "ConsumerProtocolAssignment",
+    "ControlRecordTypeSchema",
+    "EndTxnMarker",
+];
 
 /// 200 messages of every API and version of 4.4.0 take 6 s.
 const TIME_LIMIT: Duration = Duration::from_secs(600);

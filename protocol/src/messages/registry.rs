@@ -26,6 +26,10 @@ macro_rules! for_each_api {
                 $crate::messages::create_topics::CreateTopicsRequest,
                 $crate::messages::create_topics::CreateTopicsResponse
             ),
+            DeleteRecords(
+                $crate::messages::delete_records::DeleteRecordsRequest,
+                $crate::messages::delete_records::DeleteRecordsResponse
+            ),
             DeleteTopics(
                 $crate::messages::delete_topics::DeleteTopicsRequest,
                 $crate::messages::delete_topics::DeleteTopicsResponse
@@ -42,6 +46,7 @@ macro_rules! for_each_api {
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest,
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsResponse
             ),
+            Fetch($crate::messages::fetch::FetchRequest, $crate::messages::fetch::FetchResponse),
             FindCoordinator(
                 $crate::messages::find_coordinator::FindCoordinatorRequest,
                 $crate::messages::find_coordinator::FindCoordinatorResponse
@@ -58,7 +63,23 @@ macro_rules! for_each_api {
                 $crate::messages::list_groups::ListGroupsRequest,
                 $crate::messages::list_groups::ListGroupsResponse
             ),
+            ListOffsets(
+                $crate::messages::list_offsets::ListOffsetsRequest,
+                $crate::messages::list_offsets::ListOffsetsResponse
+            ),
             Metadata($crate::messages::metadata::MetadataRequest, $crate::messages::metadata::MetadataResponse),
+            OffsetCommit(
+                $crate::messages::offset_commit::OffsetCommitRequest,
+                $crate::messages::offset_commit::OffsetCommitResponse
+            ),
+            OffsetFetch(
+                $crate::messages::offset_fetch::OffsetFetchRequest,
+                $crate::messages::offset_fetch::OffsetFetchResponse
+            ),
+            OffsetForLeaderEpoch(
+                $crate::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest,
+                $crate::messages::offset_for_leader_epoch::OffsetForLeaderEpochResponse
+            ),
             Produce($crate::messages::produce::ProduceRequest, $crate::messages::produce::ProduceResponse),
             ShareAcknowledge(
                 $crate::messages::share_acknowledge::ShareAcknowledgeRequest,

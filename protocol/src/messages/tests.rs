@@ -290,6 +290,24 @@ fn versions_refuse_what_they_would_have_to_drop() {
 }
 
 #[test]
+fn versions_without_a_tagged_field_refuse_it_flexible_or_not() {
+    let replica_state = fetch::ReplicaState { replica_id: 3, replica_epoch: 4 };
+    let of_follower = fetch::FetchRequest { replica_state, cluster_id: Some("c".into()), ..Default::default() };
+    for version in fetch::FetchRequest::VERSIONS {
+        match of_follower.to_bytes(version) {
+            Ok(bytes) => assert_eq!(fetch::FetchRequest::from_bytes(bytes, version).unwrap(), of_follower),
+            Err(e) => assert_eq!(e.field(), "replicaState", "v{version}"),
+        }
+        assert_eq!(of_follower.to_bytes(version).is_ok(), version >= 15, "v{version}");
+        assert_eq!(of_follower.size(version).is_ok(), version >= 15, "v{version}");
+    }
+    // The schema lets the cluster id be dropped.
+    let of_consumer = fetch::FetchRequest { cluster_id: Some("c".into()), ..Default::default() };
+    let read = |version| fetch::FetchRequest::from_bytes(of_consumer.to_bytes(version).unwrap(), version).unwrap();
+    assert_eq!((read(11).cluster_id, read(12).cluster_id.as_deref()), (None, Some("c")));
+}
+
+#[test]
 fn records_are_slices_of_the_response() {
     let records = Bytes::from(vec![0xab; 1000]);
     let partition = PartitionData { records: Some(records.clone()), ..PartitionData::default() };
