@@ -35,13 +35,22 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 10] = [
+pub const REST: [&str; 19] = [
     "Fetch",
     "ListOffsets",
     "OffsetCommit",
     "OffsetFetch",
+    "JoinGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "SyncGroup",
+    "DescribeGroups",
     "DeleteRecords",
     "OffsetForLeaderEpoch",
+    "DeleteGroups",
+    "OffsetDelete",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
     "ConsumerProtocolSubscription",
     "ConsumerProtocolAssignment",
     "ControlRecordTypeSchema",

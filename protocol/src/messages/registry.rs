@@ -22,9 +22,21 @@ macro_rules! for_each_api {
                 $crate::messages::api_versions::ApiVersionsRequest,
                 $crate::messages::api_versions::ApiVersionsResponse
             ),
+            ConsumerGroupDescribe(
+                $crate::messages::consumer_group_describe::ConsumerGroupDescribeRequest,
+                $crate::messages::consumer_group_describe::ConsumerGroupDescribeResponse
+            ),
+            ConsumerGroupHeartbeat(
+                $crate::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest,
+                $crate::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse
+            ),
             CreateTopics(
                 $crate::messages::create_topics::CreateTopicsRequest,
                 $crate::messages::create_topics::CreateTopicsResponse
+            ),
+            DeleteGroups(
+                $crate::messages::delete_groups::DeleteGroupsRequest,
+                $crate::messages::delete_groups::DeleteGroupsResponse
             ),
             DeleteRecords(
                 $crate::messages::delete_records::DeleteRecordsRequest,
@@ -42,6 +54,10 @@ macro_rules! for_each_api {
                 $crate::messages::describe_configs::DescribeConfigsRequest,
                 $crate::messages::describe_configs::DescribeConfigsResponse
             ),
+            DescribeGroups(
+                $crate::messages::describe_groups::DescribeGroupsRequest,
+                $crate::messages::describe_groups::DescribeGroupsResponse
+            ),
             DescribeShareGroupOffsets(
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest,
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsResponse
@@ -51,6 +67,7 @@ macro_rules! for_each_api {
                 $crate::messages::find_coordinator::FindCoordinatorRequest,
                 $crate::messages::find_coordinator::FindCoordinatorResponse
             ),
+            Heartbeat($crate::messages::heartbeat::HeartbeatRequest, $crate::messages::heartbeat::HeartbeatResponse),
             IncrementalAlterConfigs(
                 $crate::messages::incremental_alter_configs::IncrementalAlterConfigsRequest,
                 $crate::messages::incremental_alter_configs::IncrementalAlterConfigsResponse
@@ -58,6 +75,11 @@ macro_rules! for_each_api {
             InitProducerId(
                 $crate::messages::init_producer_id::InitProducerIdRequest,
                 $crate::messages::init_producer_id::InitProducerIdResponse
+            ),
+            JoinGroup($crate::messages::join_group::JoinGroupRequest, $crate::messages::join_group::JoinGroupResponse),
+            LeaveGroup(
+                $crate::messages::leave_group::LeaveGroupRequest,
+                $crate::messages::leave_group::LeaveGroupResponse
             ),
             ListGroups(
                 $crate::messages::list_groups::ListGroupsRequest,
@@ -71,6 +93,10 @@ macro_rules! for_each_api {
             OffsetCommit(
                 $crate::messages::offset_commit::OffsetCommitRequest,
                 $crate::messages::offset_commit::OffsetCommitResponse
+            ),
+            OffsetDelete(
+                $crate::messages::offset_delete::OffsetDeleteRequest,
+                $crate::messages::offset_delete::OffsetDeleteResponse
             ),
             OffsetFetch(
                 $crate::messages::offset_fetch::OffsetFetchRequest,
@@ -97,6 +123,7 @@ macro_rules! for_each_api {
                 $crate::messages::share_group_heartbeat::ShareGroupHeartbeatRequest,
                 $crate::messages::share_group_heartbeat::ShareGroupHeartbeatResponse
             ),
+            SyncGroup($crate::messages::sync_group::SyncGroupRequest, $crate::messages::sync_group::SyncGroupResponse),
         }
     };
 }

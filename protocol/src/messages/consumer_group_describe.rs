@@ -1,0 +1,273 @@
+//! ConsumerGroupDescribe (key 69, versions 0-1, flexible): the state and the members of groups of the consumer protocol
+//! (KIP-848). Sent to the groups' coordinator.
+//!
+//! Version 1 says which protocol a member uses (KIP-1099).
+
+use std::ops::RangeInclusive;
+
+use super::OPERATIONS_NOT_REQUESTED;
+use crate::wire::{ApiKey, Decode, DecodeError, Decoder, Encode, Encoder, ErrorCode, Message, Request, Response, Uuid};
+
+/// Which groups to describe.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConsumerGroupDescribeRequest {
+    /// The groups.
+    pub group_ids: Vec<String>,
+    /// Whether to say what the client may do with each group.
+    pub include_authorized_operations: bool,
+}
+
+impl Encode for ConsumerGroupDescribeRequest {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.array("groupIds", &self.group_ids);
+        w.bool("includeAuthorizedOperations", self.include_authorized_operations);
+    }
+}
+
+impl Decode for ConsumerGroupDescribeRequest {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self {
+            group_ids: r.array("groupIds")?,
+            include_authorized_operations: r.bool("includeAuthorizedOperations")?,
+        })
+    }
+}
+
+impl Message for ConsumerGroupDescribeRequest {
+    const NAME: &'static str = "ConsumerGroupDescribeRequest";
+    const KEY: ApiKey = ApiKey::CONSUMER_GROUP_DESCRIBE;
+    const VERSIONS: RangeInclusive<i16> = 0..=1;
+    const FLEXIBLE_FROM: i16 = 0;
+}
+
+impl Request for ConsumerGroupDescribeRequest {
+    type Response = ConsumerGroupDescribeResponse;
+    const NEWEST_STABLE: i16 = 1;
+}
+
+/// The groups.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConsumerGroupDescribeResponse {
+    /// How long the request was held back by a quota, in milliseconds.
+    pub throttle_time_ms: i32,
+    /// The groups.
+    pub groups: Vec<DescribedGroup>,
+}
+
+/// A group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DescribedGroup {
+    /// The error of this group.
+    pub error_code: ErrorCode,
+    /// What the error was about.
+    pub error_message: Option<String>,
+    /// The group.
+    pub group_id: String,
+    /// Its state, such as `Stable`; empty with an error.
+    pub group_state: String,
+    /// The group's epoch, which rises with each change of members or topics.
+    pub group_epoch: i32,
+    /// The group epoch that the target assignment was made for.
+    pub assignment_epoch: i32,
+    /// The assignor.
+    pub assignor_name: String,
+    /// The members.
+    pub members: Vec<Member>,
+    /// A bit for each operation that the client may do with the group, or [`OPERATIONS_NOT_REQUESTED`].
+    pub authorized_operations: i32,
+}
+
+impl Default for DescribedGroup {
+    fn default() -> Self {
+        Self {
+            error_code: ErrorCode::NONE,
+            error_message: None,
+            group_id: String::new(),
+            group_state: String::new(),
+            group_epoch: 0,
+            assignment_epoch: 0,
+            assignor_name: String::new(),
+            members: Vec::new(),
+            authorized_operations: OPERATIONS_NOT_REQUESTED,
+        }
+    }
+}
+
+/// A member.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The member.
+    pub member_id: String,
+    /// The static member's name; `None` for a dynamic one.
+    pub instance_id: Option<String>,
+    /// Its rack.
+    pub rack_id: Option<String>,
+    /// Its epoch.
+    pub member_epoch: i32,
+    /// Its client id.
+    pub client_id: String,
+    /// Its host.
+    pub client_host: String,
+    /// The topics that it wants by name.
+    pub subscribed_topic_names: Vec<String>,
+    /// The regular expression of those that it wants besides.
+    pub subscribed_topic_regex: Option<String>,
+    /// The partitions that it reads.
+    pub assignment: Assignment,
+    /// The partitions that it is to read in the end.
+    pub target_assignment: Assignment,
+    /// 0: classic protocol, 1: consumer protocol, -1: unknown. Since version 1.
+    pub member_type: i8,
+}
+
+impl Default for Member {
+    fn default() -> Self {
+        Self {
+            member_id: String::new(),
+            instance_id: None,
+            rack_id: None,
+            member_epoch: 0,
+            client_id: String::new(),
+            client_host: String::new(),
+            subscribed_topic_names: Vec::new(),
+            subscribed_topic_regex: None,
+            assignment: Assignment::default(),
+            target_assignment: Assignment::default(),
+            member_type: -1,
+        }
+    }
+}
+
+/// Partitions of one member.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Assignment {
+    /// The partitions by topic.
+    pub topic_partitions: Vec<TopicPartitions>,
+}
+
+/// Partitions of one topic.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TopicPartitions {
+    /// The topic's id.
+    pub topic_id: Uuid,
+    /// The topic's name.
+    pub topic_name: String,
+    /// Its partitions.
+    pub partitions: Vec<i32>,
+}
+
+impl Encode for ConsumerGroupDescribeResponse {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.i32("throttleTimeMs", self.throttle_time_ms);
+        w.array("groups", &self.groups);
+    }
+}
+
+impl Decode for ConsumerGroupDescribeResponse {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self { throttle_time_ms: r.i32("throttleTimeMs")?, groups: r.array("groups")? })
+    }
+}
+
+impl Encode for DescribedGroup {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.i16("errorCode", self.error_code.0);
+        w.nullable_string("errorMessage", self.error_message.as_deref());
+        w.string("groupId", &self.group_id);
+        w.string("groupState", &self.group_state);
+        w.i32("groupEpoch", self.group_epoch);
+        w.i32("assignmentEpoch", self.assignment_epoch);
+        w.string("assignorName", &self.assignor_name);
+        w.array("members", &self.members);
+        w.i32("authorizedOperations", self.authorized_operations);
+    }
+}
+
+impl Decode for DescribedGroup {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self {
+            error_code: ErrorCode(r.i16("errorCode")?),
+            error_message: r.nullable_string("errorMessage")?,
+            group_id: r.string("groupId")?,
+            group_state: r.string("groupState")?,
+            group_epoch: r.i32("groupEpoch")?,
+            assignment_epoch: r.i32("assignmentEpoch")?,
+            assignor_name: r.string("assignorName")?,
+            members: r.array("members")?,
+            authorized_operations: r.i32("authorizedOperations")?,
+        })
+    }
+}
+
+impl Encode for Member {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.string("memberId", &self.member_id);
+        w.nullable_string("instanceId", self.instance_id.as_deref());
+        w.nullable_string("rackId", self.rack_id.as_deref());
+        w.i32("memberEpoch", self.member_epoch);
+        w.string("clientId", &self.client_id);
+        w.string("clientHost", &self.client_host);
+        w.array("subscribedTopicNames", &self.subscribed_topic_names);
+        w.nullable_string("subscribedTopicRegex", self.subscribed_topic_regex.as_deref());
+        w.structure("assignment", &self.assignment);
+        w.structure("targetAssignment", &self.target_assignment);
+        w.since(1, |w| w.i8("memberType", self.member_type));
+    }
+}
+
+impl Decode for Member {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self {
+            member_id: r.string("memberId")?,
+            instance_id: r.nullable_string("instanceId")?,
+            rack_id: r.nullable_string("rackId")?,
+            member_epoch: r.i32("memberEpoch")?,
+            client_id: r.string("clientId")?,
+            client_host: r.string("clientHost")?,
+            subscribed_topic_names: r.array("subscribedTopicNames")?,
+            subscribed_topic_regex: r.nullable_string("subscribedTopicRegex")?,
+            assignment: r.structure("assignment")?,
+            target_assignment: r.structure("targetAssignment")?,
+            member_type: r.since(1, -1, |r| r.i8("memberType"))?,
+        })
+    }
+}
+
+impl Encode for Assignment {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.array("topicPartitions", &self.topic_partitions);
+    }
+}
+
+impl Decode for Assignment {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self { topic_partitions: r.array("topicPartitions")? })
+    }
+}
+
+impl Encode for TopicPartitions {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.uuid("topicId", self.topic_id);
+        w.string("topicName", &self.topic_name);
+        w.array("partitions", &self.partitions);
+    }
+}
+
+impl Decode for TopicPartitions {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self {
+            topic_id: r.uuid("topicId")?,
+            topic_name: r.string("topicName")?,
+            partitions: r.array("partitions")?,
+        })
+    }
+}
+
+impl Message for ConsumerGroupDescribeResponse {
+    const NAME: &'static str = "ConsumerGroupDescribeResponse";
+    const KEY: ApiKey = ApiKey::CONSUMER_GROUP_DESCRIBE;
+    const VERSIONS: RangeInclusive<i16> = 0..=1;
+    const FLEXIBLE_FROM: i16 = 0;
+}
+
+impl Response for ConsumerGroupDescribeResponse {}
