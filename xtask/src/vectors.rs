@@ -35,7 +35,7 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 19] = [
+pub const REST: [&str; 27] = [
     "Fetch",
     "ListOffsets",
     "OffsetCommit",
@@ -47,8 +47,16 @@ pub const REST: [&str; 19] = [
     "DescribeGroups",
     "DeleteRecords",
     "OffsetForLeaderEpoch",
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    "EndTxn",
+    "WriteTxnMarkers",
+    "TxnOffsetCommit",
     "DeleteGroups",
     "OffsetDelete",
+    "DescribeProducers",
+    "DescribeTransactions",
+    "ListTransactions",
     "ConsumerGroupHeartbeat",
     "ConsumerGroupDescribe",
     "ConsumerProtocolSubscription",

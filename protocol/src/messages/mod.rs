@@ -10,6 +10,8 @@
 //! - `Option` means null on the wire, never "absent by version". A nullable field for which the schema names no default
 //!   is `None` by default.
 
+pub mod add_offsets_to_txn;
+pub mod add_partitions_to_txn;
 pub mod api_versions;
 pub mod consumer_group_describe;
 pub mod consumer_group_heartbeat;
@@ -22,10 +24,13 @@ pub mod delete_topics;
 pub mod describe_cluster;
 pub mod describe_configs;
 pub mod describe_groups;
+pub mod describe_producers;
 pub mod describe_share_group_offsets;
+pub mod describe_transactions;
 #[cfg(feature = "json")]
 pub mod dynamic;
 pub mod embedded;
+pub mod end_txn;
 pub mod fetch;
 pub mod find_coordinator;
 pub mod heartbeat;
@@ -35,6 +40,7 @@ pub mod join_group;
 pub mod leave_group;
 pub mod list_groups;
 pub mod list_offsets;
+pub mod list_transactions;
 pub mod metadata;
 pub mod offset_commit;
 pub mod offset_delete;
@@ -49,6 +55,8 @@ pub mod share_group_heartbeat;
 pub mod sync_group;
 #[cfg(test)]
 mod tests;
+pub mod txn_offset_commit;
+pub mod write_txn_markers;
 
 /// The value of authorized operations that were not asked for.
 pub const OPERATIONS_NOT_REQUESTED: i32 = i32::MIN;

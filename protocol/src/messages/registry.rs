@@ -18,6 +18,14 @@ macro_rules! for_each_api {
     ($callback:ident $(, $($args:tt)*)?) => {
         $callback! {
             $($($args)*;)?
+            AddOffsetsToTxn(
+                $crate::messages::add_offsets_to_txn::AddOffsetsToTxnRequest,
+                $crate::messages::add_offsets_to_txn::AddOffsetsToTxnResponse
+            ),
+            AddPartitionsToTxn(
+                $crate::messages::add_partitions_to_txn::AddPartitionsToTxnRequest,
+                $crate::messages::add_partitions_to_txn::AddPartitionsToTxnResponse
+            ),
             ApiVersions(
                 $crate::messages::api_versions::ApiVersionsRequest,
                 $crate::messages::api_versions::ApiVersionsResponse
@@ -58,10 +66,19 @@ macro_rules! for_each_api {
                 $crate::messages::describe_groups::DescribeGroupsRequest,
                 $crate::messages::describe_groups::DescribeGroupsResponse
             ),
+            DescribeProducers(
+                $crate::messages::describe_producers::DescribeProducersRequest,
+                $crate::messages::describe_producers::DescribeProducersResponse
+            ),
             DescribeShareGroupOffsets(
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest,
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsResponse
             ),
+            DescribeTransactions(
+                $crate::messages::describe_transactions::DescribeTransactionsRequest,
+                $crate::messages::describe_transactions::DescribeTransactionsResponse
+            ),
+            EndTxn($crate::messages::end_txn::EndTxnRequest, $crate::messages::end_txn::EndTxnResponse),
             Fetch($crate::messages::fetch::FetchRequest, $crate::messages::fetch::FetchResponse),
             FindCoordinator(
                 $crate::messages::find_coordinator::FindCoordinatorRequest,
@@ -88,6 +105,10 @@ macro_rules! for_each_api {
             ListOffsets(
                 $crate::messages::list_offsets::ListOffsetsRequest,
                 $crate::messages::list_offsets::ListOffsetsResponse
+            ),
+            ListTransactions(
+                $crate::messages::list_transactions::ListTransactionsRequest,
+                $crate::messages::list_transactions::ListTransactionsResponse
             ),
             Metadata($crate::messages::metadata::MetadataRequest, $crate::messages::metadata::MetadataResponse),
             OffsetCommit(
@@ -124,6 +145,14 @@ macro_rules! for_each_api {
                 $crate::messages::share_group_heartbeat::ShareGroupHeartbeatResponse
             ),
             SyncGroup($crate::messages::sync_group::SyncGroupRequest, $crate::messages::sync_group::SyncGroupResponse),
+            TxnOffsetCommit(
+                $crate::messages::txn_offset_commit::TxnOffsetCommitRequest,
+                $crate::messages::txn_offset_commit::TxnOffsetCommitResponse
+            ),
+            WriteTxnMarkers(
+                $crate::messages::write_txn_markers::WriteTxnMarkersRequest,
+                $crate::messages::write_txn_markers::WriteTxnMarkersResponse
+            ),
         }
     };
 }
