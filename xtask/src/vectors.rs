@@ -35,7 +35,7 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 27] = [
+pub const REST: [&str; 34] = [
     "Fetch",
     "ListOffsets",
     "OffsetCommit",
@@ -45,6 +45,7 @@ pub const REST: [&str; 27] = [
     "LeaveGroup",
     "SyncGroup",
     "DescribeGroups",
+    "SaslHandshake",
     "DeleteRecords",
     "OffsetForLeaderEpoch",
     "AddPartitionsToTxn",
@@ -52,8 +53,14 @@ pub const REST: [&str; 27] = [
     "EndTxn",
     "WriteTxnMarkers",
     "TxnOffsetCommit",
+    "DescribeAcls",
+    "CreateAcls",
+    "DeleteAcls",
+    "SaslAuthenticate",
     "DeleteGroups",
     "OffsetDelete",
+    "DescribeUserScramCredentials",
+    "AlterUserScramCredentials",
     "DescribeProducers",
     "DescribeTransactions",
     "ListTransactions",

@@ -26,6 +26,10 @@ macro_rules! for_each_api {
                 $crate::messages::add_partitions_to_txn::AddPartitionsToTxnRequest,
                 $crate::messages::add_partitions_to_txn::AddPartitionsToTxnResponse
             ),
+            AlterUserScramCredentials(
+                $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsRequest,
+                $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsResponse
+            ),
             ApiVersions(
                 $crate::messages::api_versions::ApiVersionsRequest,
                 $crate::messages::api_versions::ApiVersionsResponse
@@ -38,9 +42,17 @@ macro_rules! for_each_api {
                 $crate::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest,
                 $crate::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse
             ),
+            CreateAcls(
+                $crate::messages::create_acls::CreateAclsRequest,
+                $crate::messages::create_acls::CreateAclsResponse
+            ),
             CreateTopics(
                 $crate::messages::create_topics::CreateTopicsRequest,
                 $crate::messages::create_topics::CreateTopicsResponse
+            ),
+            DeleteAcls(
+                $crate::messages::delete_acls::DeleteAclsRequest,
+                $crate::messages::delete_acls::DeleteAclsResponse
             ),
             DeleteGroups(
                 $crate::messages::delete_groups::DeleteGroupsRequest,
@@ -53,6 +65,10 @@ macro_rules! for_each_api {
             DeleteTopics(
                 $crate::messages::delete_topics::DeleteTopicsRequest,
                 $crate::messages::delete_topics::DeleteTopicsResponse
+            ),
+            DescribeAcls(
+                $crate::messages::describe_acls::DescribeAclsRequest,
+                $crate::messages::describe_acls::DescribeAclsResponse
             ),
             DescribeCluster(
                 $crate::messages::describe_cluster::DescribeClusterRequest,
@@ -77,6 +93,10 @@ macro_rules! for_each_api {
             DescribeTransactions(
                 $crate::messages::describe_transactions::DescribeTransactionsRequest,
                 $crate::messages::describe_transactions::DescribeTransactionsResponse
+            ),
+            DescribeUserScramCredentials(
+                $crate::messages::describe_user_scram_credentials::DescribeUserScramCredentialsRequest,
+                $crate::messages::describe_user_scram_credentials::DescribeUserScramCredentialsResponse
             ),
             EndTxn($crate::messages::end_txn::EndTxnRequest, $crate::messages::end_txn::EndTxnResponse),
             Fetch($crate::messages::fetch::FetchRequest, $crate::messages::fetch::FetchResponse),
@@ -128,6 +148,14 @@ macro_rules! for_each_api {
                 $crate::messages::offset_for_leader_epoch::OffsetForLeaderEpochResponse
             ),
             Produce($crate::messages::produce::ProduceRequest, $crate::messages::produce::ProduceResponse),
+            SaslAuthenticate(
+                $crate::messages::sasl_authenticate::SaslAuthenticateRequest,
+                $crate::messages::sasl_authenticate::SaslAuthenticateResponse
+            ),
+            SaslHandshake(
+                $crate::messages::sasl_handshake::SaslHandshakeRequest,
+                $crate::messages::sasl_handshake::SaslHandshakeResponse
+            ),
             ShareAcknowledge(
                 $crate::messages::share_acknowledge::ShareAcknowledgeRequest,
                 $crate::messages::share_acknowledge::ShareAcknowledgeResponse

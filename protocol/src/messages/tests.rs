@@ -308,6 +308,26 @@ fn versions_without_a_tagged_field_refuse_it_flexible_or_not() {
 }
 
 #[test]
+fn secrets_are_not_shown() {
+    let secret = Bytes::from_static(b"secret-of-the-test");
+    let login = sasl_authenticate::SaslAuthenticateRequest { auth_bytes: secret.clone() };
+    assert_eq!(format!("{login:?}"), "SaslAuthenticateRequest { auth_bytes: <18 bytes> }");
+    let answer = sasl_authenticate::SaslAuthenticateResponse { auth_bytes: secret.clone(), ..Default::default() };
+    let credential = alter_user_scram_credentials::ScramCredentialUpsertion {
+        name: "alice".into(),
+        salted_password: secret.clone(),
+        ..Default::default()
+    };
+    let request = alter_user_scram_credentials::AlterUserScramCredentialsRequest {
+        upsertions: vec![credential],
+        ..Default::default()
+    };
+    for shown in [format!("{answer:?}"), format!("{request:?}")] {
+        assert!(shown.contains("<18 bytes>") && !shown.contains(&format!("{secret:?}")), "{shown}");
+    }
+}
+
+#[test]
 fn records_are_slices_of_the_response() {
     let records = Bytes::from(vec![0xab; 1000]);
     let partition = PartitionData { records: Some(records.clone()), ..PartitionData::default() };
