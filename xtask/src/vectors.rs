@@ -35,7 +35,7 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 34] = [
+pub const REST: [&str; 44] = [
     "Fetch",
     "ListOffsets",
     "OffsetCommit",
@@ -56,8 +56,13 @@ pub const REST: [&str; 34] = [
     "DescribeAcls",
     "CreateAcls",
     "DeleteAcls",
+    "AlterConfigs",
     "SaslAuthenticate",
+    "CreatePartitions",
     "DeleteGroups",
+    "ElectLeaders",
+    "AlterPartitionReassignments",
+    "ListPartitionReassignments",
     "OffsetDelete",
     "DescribeUserScramCredentials",
     "AlterUserScramCredentials",
@@ -66,6 +71,11 @@ pub const REST: [&str; 34] = [
     "ListTransactions",
     "ConsumerGroupHeartbeat",
     "ConsumerGroupDescribe",
+    "GetTelemetrySubscriptions",
+    "PushTelemetry",
+    "ListConfigResources",
+    "DescribeTopicPartitions",
+    "UpdateFeatures",
     "ConsumerProtocolSubscription",
     "ConsumerProtocolAssignment",
     "ControlRecordTypeSchema",

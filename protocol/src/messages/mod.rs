@@ -12,6 +12,8 @@
 
 pub mod add_offsets_to_txn;
 pub mod add_partitions_to_txn;
+pub mod alter_configs;
+pub mod alter_partition_reassignments;
 pub mod alter_user_scram_credentials;
 pub mod api_versions;
 pub mod consumer_group_describe;
@@ -19,6 +21,7 @@ pub mod consumer_group_heartbeat;
 pub mod consumer_protocol;
 pub mod control_record;
 pub mod create_acls;
+pub mod create_partitions;
 pub mod create_topics;
 pub mod delete_acls;
 pub mod delete_groups;
@@ -30,21 +33,26 @@ pub mod describe_configs;
 pub mod describe_groups;
 pub mod describe_producers;
 pub mod describe_share_group_offsets;
+pub mod describe_topic_partitions;
 pub mod describe_transactions;
 pub mod describe_user_scram_credentials;
 #[cfg(feature = "json")]
 pub mod dynamic;
+pub mod elect_leaders;
 pub mod embedded;
 pub mod end_txn;
 pub mod fetch;
 pub mod find_coordinator;
+pub mod get_telemetry_subscriptions;
 pub mod heartbeat;
 pub mod incremental_alter_configs;
 pub mod init_producer_id;
 pub mod join_group;
 pub mod leave_group;
+pub mod list_config_resources;
 pub mod list_groups;
 pub mod list_offsets;
+pub mod list_partition_reassignments;
 pub mod list_transactions;
 pub mod metadata;
 pub mod offset_commit;
@@ -52,6 +60,7 @@ pub mod offset_delete;
 pub mod offset_fetch;
 pub mod offset_for_leader_epoch;
 pub mod produce;
+pub mod push_telemetry;
 mod redacted;
 mod registry;
 pub mod sasl_authenticate;
@@ -64,6 +73,7 @@ pub mod sync_group;
 #[cfg(test)]
 mod tests;
 pub mod txn_offset_commit;
+pub mod update_features;
 pub mod write_txn_markers;
 
 /// The value of authorized operations that were not asked for.

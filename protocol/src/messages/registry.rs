@@ -26,6 +26,14 @@ macro_rules! for_each_api {
                 $crate::messages::add_partitions_to_txn::AddPartitionsToTxnRequest,
                 $crate::messages::add_partitions_to_txn::AddPartitionsToTxnResponse
             ),
+            AlterConfigs(
+                $crate::messages::alter_configs::AlterConfigsRequest,
+                $crate::messages::alter_configs::AlterConfigsResponse
+            ),
+            AlterPartitionReassignments(
+                $crate::messages::alter_partition_reassignments::AlterPartitionReassignmentsRequest,
+                $crate::messages::alter_partition_reassignments::AlterPartitionReassignmentsResponse
+            ),
             AlterUserScramCredentials(
                 $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsRequest,
                 $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsResponse
@@ -45,6 +53,10 @@ macro_rules! for_each_api {
             CreateAcls(
                 $crate::messages::create_acls::CreateAclsRequest,
                 $crate::messages::create_acls::CreateAclsResponse
+            ),
+            CreatePartitions(
+                $crate::messages::create_partitions::CreatePartitionsRequest,
+                $crate::messages::create_partitions::CreatePartitionsResponse
             ),
             CreateTopics(
                 $crate::messages::create_topics::CreateTopicsRequest,
@@ -90,6 +102,10 @@ macro_rules! for_each_api {
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest,
                 $crate::messages::describe_share_group_offsets::DescribeShareGroupOffsetsResponse
             ),
+            DescribeTopicPartitions(
+                $crate::messages::describe_topic_partitions::DescribeTopicPartitionsRequest,
+                $crate::messages::describe_topic_partitions::DescribeTopicPartitionsResponse
+            ),
             DescribeTransactions(
                 $crate::messages::describe_transactions::DescribeTransactionsRequest,
                 $crate::messages::describe_transactions::DescribeTransactionsResponse
@@ -98,11 +114,19 @@ macro_rules! for_each_api {
                 $crate::messages::describe_user_scram_credentials::DescribeUserScramCredentialsRequest,
                 $crate::messages::describe_user_scram_credentials::DescribeUserScramCredentialsResponse
             ),
+            ElectLeaders(
+                $crate::messages::elect_leaders::ElectLeadersRequest,
+                $crate::messages::elect_leaders::ElectLeadersResponse
+            ),
             EndTxn($crate::messages::end_txn::EndTxnRequest, $crate::messages::end_txn::EndTxnResponse),
             Fetch($crate::messages::fetch::FetchRequest, $crate::messages::fetch::FetchResponse),
             FindCoordinator(
                 $crate::messages::find_coordinator::FindCoordinatorRequest,
                 $crate::messages::find_coordinator::FindCoordinatorResponse
+            ),
+            GetTelemetrySubscriptions(
+                $crate::messages::get_telemetry_subscriptions::GetTelemetrySubscriptionsRequest,
+                $crate::messages::get_telemetry_subscriptions::GetTelemetrySubscriptionsResponse
             ),
             Heartbeat($crate::messages::heartbeat::HeartbeatRequest, $crate::messages::heartbeat::HeartbeatResponse),
             IncrementalAlterConfigs(
@@ -118,6 +142,10 @@ macro_rules! for_each_api {
                 $crate::messages::leave_group::LeaveGroupRequest,
                 $crate::messages::leave_group::LeaveGroupResponse
             ),
+            ListConfigResources(
+                $crate::messages::list_config_resources::ListConfigResourcesRequest,
+                $crate::messages::list_config_resources::ListConfigResourcesResponse
+            ),
             ListGroups(
                 $crate::messages::list_groups::ListGroupsRequest,
                 $crate::messages::list_groups::ListGroupsResponse
@@ -125,6 +153,10 @@ macro_rules! for_each_api {
             ListOffsets(
                 $crate::messages::list_offsets::ListOffsetsRequest,
                 $crate::messages::list_offsets::ListOffsetsResponse
+            ),
+            ListPartitionReassignments(
+                $crate::messages::list_partition_reassignments::ListPartitionReassignmentsRequest,
+                $crate::messages::list_partition_reassignments::ListPartitionReassignmentsResponse
             ),
             ListTransactions(
                 $crate::messages::list_transactions::ListTransactionsRequest,
@@ -148,6 +180,10 @@ macro_rules! for_each_api {
                 $crate::messages::offset_for_leader_epoch::OffsetForLeaderEpochResponse
             ),
             Produce($crate::messages::produce::ProduceRequest, $crate::messages::produce::ProduceResponse),
+            PushTelemetry(
+                $crate::messages::push_telemetry::PushTelemetryRequest,
+                $crate::messages::push_telemetry::PushTelemetryResponse
+            ),
             SaslAuthenticate(
                 $crate::messages::sasl_authenticate::SaslAuthenticateRequest,
                 $crate::messages::sasl_authenticate::SaslAuthenticateResponse
@@ -176,6 +212,10 @@ macro_rules! for_each_api {
             TxnOffsetCommit(
                 $crate::messages::txn_offset_commit::TxnOffsetCommitRequest,
                 $crate::messages::txn_offset_commit::TxnOffsetCommitResponse
+            ),
+            UpdateFeatures(
+                $crate::messages::update_features::UpdateFeaturesRequest,
+                $crate::messages::update_features::UpdateFeaturesResponse
             ),
             WriteTxnMarkers(
                 $crate::messages::write_txn_markers::WriteTxnMarkersRequest,
