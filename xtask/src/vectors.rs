@@ -35,7 +35,7 @@ pub const CORE: [&str; 18] = [
 
 /// The other APIs of the codec, and structs inside other messages and in records. Their vectors are checked in as
 /// testdata/vectors/rest.jsonl.
-pub const REST: [&str; 44] = [
+pub const REST: [&str; 51] = [
     "Fetch",
     "ListOffsets",
     "OffsetCommit",
@@ -75,6 +75,13 @@ pub const REST: [&str; 44] = [
     "PushTelemetry",
     "ListConfigResources",
     "DescribeTopicPartitions",
+    "InitializeShareGroupState",
+    "ReadShareGroupState",
+    "WriteShareGroupState",
+    "DeleteShareGroupState",
+    "ReadShareGroupStateSummary",
+    "AlterShareGroupOffsets",
+    "DeleteShareGroupOffsets",
     "UpdateFeatures",
     "ConsumerProtocolSubscription",
     "ConsumerProtocolAssignment",

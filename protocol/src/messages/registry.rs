@@ -34,6 +34,10 @@ macro_rules! for_each_api {
                 $crate::messages::alter_partition_reassignments::AlterPartitionReassignmentsRequest,
                 $crate::messages::alter_partition_reassignments::AlterPartitionReassignmentsResponse
             ),
+            AlterShareGroupOffsets(
+                $crate::messages::alter_share_group_offsets::AlterShareGroupOffsetsRequest,
+                $crate::messages::alter_share_group_offsets::AlterShareGroupOffsetsResponse
+            ),
             AlterUserScramCredentials(
                 $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsRequest,
                 $crate::messages::alter_user_scram_credentials::AlterUserScramCredentialsResponse
@@ -73,6 +77,14 @@ macro_rules! for_each_api {
             DeleteRecords(
                 $crate::messages::delete_records::DeleteRecordsRequest,
                 $crate::messages::delete_records::DeleteRecordsResponse
+            ),
+            DeleteShareGroupOffsets(
+                $crate::messages::delete_share_group_offsets::DeleteShareGroupOffsetsRequest,
+                $crate::messages::delete_share_group_offsets::DeleteShareGroupOffsetsResponse
+            ),
+            DeleteShareGroupState(
+                $crate::messages::delete_share_group_state::DeleteShareGroupStateRequest,
+                $crate::messages::delete_share_group_state::DeleteShareGroupStateResponse
             ),
             DeleteTopics(
                 $crate::messages::delete_topics::DeleteTopicsRequest,
@@ -137,6 +149,10 @@ macro_rules! for_each_api {
                 $crate::messages::init_producer_id::InitProducerIdRequest,
                 $crate::messages::init_producer_id::InitProducerIdResponse
             ),
+            InitializeShareGroupState(
+                $crate::messages::initialize_share_group_state::InitializeShareGroupStateRequest,
+                $crate::messages::initialize_share_group_state::InitializeShareGroupStateResponse
+            ),
             JoinGroup($crate::messages::join_group::JoinGroupRequest, $crate::messages::join_group::JoinGroupResponse),
             LeaveGroup(
                 $crate::messages::leave_group::LeaveGroupRequest,
@@ -184,6 +200,14 @@ macro_rules! for_each_api {
                 $crate::messages::push_telemetry::PushTelemetryRequest,
                 $crate::messages::push_telemetry::PushTelemetryResponse
             ),
+            ReadShareGroupState(
+                $crate::messages::read_share_group_state::ReadShareGroupStateRequest,
+                $crate::messages::read_share_group_state::ReadShareGroupStateResponse
+            ),
+            ReadShareGroupStateSummary(
+                $crate::messages::read_share_group_state_summary::ReadShareGroupStateSummaryRequest,
+                $crate::messages::read_share_group_state_summary::ReadShareGroupStateSummaryResponse
+            ),
             SaslAuthenticate(
                 $crate::messages::sasl_authenticate::SaslAuthenticateRequest,
                 $crate::messages::sasl_authenticate::SaslAuthenticateResponse
@@ -216,6 +240,10 @@ macro_rules! for_each_api {
             UpdateFeatures(
                 $crate::messages::update_features::UpdateFeaturesRequest,
                 $crate::messages::update_features::UpdateFeaturesResponse
+            ),
+            WriteShareGroupState(
+                $crate::messages::write_share_group_state::WriteShareGroupStateRequest,
+                $crate::messages::write_share_group_state::WriteShareGroupStateResponse
             ),
             WriteTxnMarkers(
                 $crate::messages::write_txn_markers::WriteTxnMarkersRequest,
