@@ -79,6 +79,8 @@ pub mod sync_group;
 #[cfg(test)]
 mod tests;
 pub mod txn_offset_commit;
+#[cfg(feature = "unstable-kip-1289")]
+pub mod txn_share_acknowledge;
 pub mod update_features;
 pub mod write_share_group_state;
 pub mod write_txn_markers;

@@ -3,7 +3,8 @@
 /// Calls a macro with every API: its name, its request and its response.
 ///
 /// `for_each_api!(callback)` expands to `callback! { ApiVersions(Request, Response), .. }`, and
-/// `for_each_api!(callback, args)` to `callback! { args; ApiVersions(Request, Response), .. }`.
+/// `for_each_api!(callback, args)` to `callback! { args; ApiVersions(Request, Response), .. }`. What is behind a feature
+/// comes last, where the feature is on.
 ///
 /// ```
 /// use ackflow_protocol::{for_each_api, wire::Message};
@@ -16,7 +17,8 @@
 #[macro_export]
 macro_rules! for_each_api {
     ($callback:ident $(, $($args:tt)*)?) => {
-        $callback! {
+        $crate::with_unstable_apis! {
+            $callback;
             $($($args)*;)?
             AddOffsetsToTxn(
                 $crate::messages::add_offsets_to_txn::AddOffsetsToTxnRequest,
@@ -248,6 +250,30 @@ macro_rules! for_each_api {
             WriteTxnMarkers(
                 $crate::messages::write_txn_markers::WriteTxnMarkersRequest,
                 $crate::messages::write_txn_markers::WriteTxnMarkersResponse
+            ),
+        }
+    };
+}
+
+/// Adds the APIs that are behind a feature to the end of the list. A macro of its own, because a `cfg` inside
+/// `for_each_api!` would ask for the features of the crate that calls it.
+#[doc(hidden)]
+#[cfg(not(feature = "unstable-kip-1289"))]
+#[macro_export]
+macro_rules! with_unstable_apis {
+    ($callback:ident; $($list:tt)*) => { $callback! { $($list)* } };
+}
+
+#[doc(hidden)]
+#[cfg(feature = "unstable-kip-1289")]
+#[macro_export]
+macro_rules! with_unstable_apis {
+    ($callback:ident; $($list:tt)*) => {
+        $callback! {
+            $($list)*
+            TxnShareAcknowledge(
+                $crate::messages::txn_share_acknowledge::TxnShareAcknowledgeRequest,
+                $crate::messages::txn_share_acknowledge::TxnShareAcknowledgeResponse
             ),
         }
     };

@@ -87,6 +87,8 @@ fn vectors_cover_every_message_in_every_version() {
         )*};
     }
     for_each_embedded!(add_embedded);
+    // Kafka does not know the APIs that are drafts.
+    want.retain(|(name, _)| !name.starts_with("TxnShareAcknowledge"));
     assert_eq!(have, want);
 }
 

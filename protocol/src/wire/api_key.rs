@@ -7,9 +7,10 @@ use std::fmt;
 pub struct ApiKey(pub i16);
 
 macro_rules! api_keys {
-    ($($constant:ident $key:literal $name:literal flexible from $flexible:expr;)*) => {
+    ($($(#[$only:meta])? $constant:ident $key:literal $name:literal flexible from $flexible:expr;)*) => {
         impl ApiKey {
             $(
+                $(#[$only])?
                 #[doc = concat!("`", $name, "`, key ", $key, ".")]
                 pub const $constant: Self = Self($key);
             )*
@@ -17,7 +18,7 @@ macro_rules! api_keys {
             /// The schema's name without `Request`, such as `ShareFetch`; `None` for a key unknown to Kafka 4.4.0.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
-                    $($key => Some($name),)*
+                    $($(#[$only])? $key => Some($name),)*
                     _ => None,
                 }
             }
@@ -26,7 +27,7 @@ macro_rules! api_keys {
             /// unknown or has no such version.
             pub fn flexible_from(self) -> Option<i16> {
                 match self.0 {
-                    $($key => $flexible,)*
+                    $($(#[$only])? $key => $flexible,)*
                     _ => None,
                 }
             }
@@ -34,7 +35,7 @@ macro_rules! api_keys {
     };
 }
 
-// Every API of Kafka 4.4.0, so that an answer about one that is not served can still name it.
+// Every API of Kafka 4.4.0 and of the drafts that are switched on, so that an answer about one that is not served can still name it.
 api_keys! {
     PRODUCE 0 "Produce" flexible from Some(9);
     FETCH 1 "Fetch" flexible from Some(12);
@@ -127,6 +128,8 @@ api_keys! {
     DELETE_SHARE_GROUP_OFFSETS 92 "DeleteShareGroupOffsets" flexible from Some(0);
     STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE 93 "StreamsGroupTopologyDescriptionUpdate" flexible from Some(0);
     UNREGISTER_CONTROLLER 94 "UnregisterController" flexible from Some(0);
+    #[cfg(feature = "unstable-kip-1289")]
+    TXN_SHARE_ACKNOWLEDGE 95 "TxnShareAcknowledge" flexible from Some(0);
 }
 
 impl ApiKey {

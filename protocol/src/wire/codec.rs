@@ -76,7 +76,7 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
 pub trait Request: Message {
     /// What the broker answers.
     type Response: Response;
-    /// The newest version that Kafka 4.4.0 calls stable; clients negotiate up to this.
+    /// The newest version that Kafka 4.4.0 calls stable; clients negotiate up to this. -1 where none is.
     const NEWEST_STABLE: i16;
 }
 
