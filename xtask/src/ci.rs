@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::kafka::{Cluster, Options};
+use crate::kafka::{Cluster, DEFAULT_VERSION, Options};
 use crate::process::Process;
 use crate::workspace::{self, cargo};
-use crate::{interrupt, layers, no_c, prove, readme};
+use crate::{interrupt, layers, no_c, prove, readme, schemas};
 
 /// A step that takes longer hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);
@@ -87,11 +87,17 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         // A build of the workspace unites the features that its crates ask for; a user's build does not.
         Step::cargo("protocol alone", &["check", "-p", "ackflow-protocol"]),
         Step::cargo("documentation", &["doc", "--workspace", "--no-deps"]),
+        Step::cargo("unstable features", &["test", "-p", "ackflow-protocol", "--all-features"]),
+        Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
         Step::new("layers", layers::run),
         Step::new("no C", no_c::run),
         Step::cargo(
             "wire vectors",
             &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/core.jsonl"],
+        ),
+        Step::cargo(
+            "wire vectors, the rest",
+            &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/rest.jsonl"],
         ),
         Step::new("tests on a real Kafka", kafka_tests),
     ];

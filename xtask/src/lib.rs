@@ -10,5 +10,6 @@ pub mod process;
 pub mod prove;
 pub mod random;
 pub mod readme;
+pub mod schemas;
 pub mod vectors;
 pub mod workspace;

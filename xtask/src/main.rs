@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{ci, interrupt, kafka, layers, no_c, prove, vectors};
+use xtask::{ci, interrupt, kafka, layers, no_c, prove, schemas, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -20,6 +20,7 @@ enum Task {
     Layers(layers::Arguments),
     NoC(no_c::Arguments),
     Prove(prove::Arguments),
+    Schemas(schemas::Arguments),
     Vectors(vectors::Arguments),
 }
 
@@ -45,6 +46,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Layers(_) => layers::run()?,
         Task::NoC(_) => no_c::run()?,
         Task::Prove(arguments) => prove::run(&arguments)?,
+        Task::Schemas(arguments) => schemas::run(&arguments)?,
         Task::Vectors(arguments) => vectors::run(&arguments)?,
     }
     Ok(ExitCode::SUCCESS)

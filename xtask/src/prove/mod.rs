@@ -10,7 +10,9 @@ mod file_sink_kill;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
+mod schema_oracle;
 mod tail_latency;
+mod vectors_all;
 mod vectors_core;
 
 use std::time::Instant;
@@ -30,13 +32,15 @@ pub struct Proof {
 }
 
 /// All claims.
-pub static ALL: [Proof; 9] = [
+pub static ALL: [Proof; 11] = [
     demo::PROOF,
     file_sink::PROOF,
     file_sink_kill::PROOF,
     mixed_group::PROOF,
     java_on_embedded::PROOF,
     vectors_core::PROOF,
+    vectors_all::PROOF,
+    schema_oracle::PROOF,
     perf_core::PROOF,
     faults_core::PROOF,
     tail_latency::PROOF,

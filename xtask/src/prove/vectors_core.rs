@@ -20,16 +20,21 @@ pub(super) const PROOF: Proof = Proof {
     run,
 };
 
-const A_VERSION: u32 = 200;
 /// How many of the vectors are damaged, each on its own.
 const DAMAGED: usize = 20;
 
 fn run() -> Result<Verdict> {
+    prove(&["core"], 200)
+}
+
+/// Proves it for some APIs, with so many messages of each kind in each version.
+pub(super) fn prove(apis: &[&str], a_version: u32) -> Result<Verdict> {
     let ackflow = Ackflow::build()?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("vectors.jsonl");
     let seed = (random::u64() >> 1).cast_signed();
-    let vectors = Vectors { apis: vec!["core".to_owned()], count: A_VERSION, seed };
+    let apis = apis.iter().map(|api| (*api).to_owned()).collect();
+    let vectors = Vectors { apis, count: a_version, seed };
     vectors.write_to(&Libs::fetch(DEFAULT_VERSION)?, &file)?;
     let lines: Vec<String> = fs::read_to_string(&file)?.lines().map(str::to_owned).collect();
     ensure!(!lines.is_empty(), "no vectors were written");
@@ -42,7 +47,7 @@ fn run() -> Result<Verdict> {
     let mut verdict = Verdict::default();
     verdict.figure("seed", seed);
     verdict.figure("vectors", lines.len());
-    verdict.figure("a_version", A_VERSION);
+    verdict.figure("a_version", a_version);
     verdict.figure("summary", format!("{:?}", last_line(&whole)));
     verdict.require(whole.status.success(), "every vector passes");
     verdict.require(last_line(&whole).contains(&lines.len().to_string()), "the summary counts every vector");
