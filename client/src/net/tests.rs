@@ -58,7 +58,7 @@ async fn answers_reach_their_callers_whatever_their_order() {
 async fn the_newest_stable_versions_are_spoken_and_features_known() {
     let (connection, mut wire) = pair(&NetConfig::default()).await;
     assert_eq!(connection.version(ApiKey::METADATA), Some(MetadataRequest::NEWEST_STABLE));
-    assert_eq!(connection.version(ApiKey::ELECT_LEADERS), None);
+    assert_eq!(connection.version(ApiKey::ALTER_CLIENT_QUOTAS), None);
     assert_eq!(connection.finalized_feature("share.version"), Some(2));
     assert_eq!(connection.finalized_feature("kraft.version"), None);
     let asked = ask(&connection);
