@@ -3,6 +3,8 @@
 //! Nothing here touches a socket, a clock, a thread or a lock: bytes and instants come in, bytes and decisions go
 //! out. That makes every rule testable in virtual time and the codec usable by clients and brokers alike.
 
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod machine;
 pub mod messages;
 pub mod records;
