@@ -52,6 +52,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// How often `work` allocates on this thread, and what it gives.
+#[allow(dead_code, reason = "not every program that includes this file asks")]
 pub(crate) fn allocations<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = ALLOCATIONS.get();
     let result = work();
