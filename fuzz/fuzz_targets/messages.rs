@@ -1,0 +1,8 @@
+//! `ackflow_protocol::fuzzing::messages`.
+
+#![no_main]
+
+use ackflow_protocol::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzzing::messages(data));
