@@ -186,7 +186,7 @@ impl World {
         let mut ranges = Vec::new();
         for _ in 0..input.pick(&[1, 1, 1, 2, 3, 0]) {
             let (first, length) = match input.below(8) {
-                0 => (input.i64(), input.i64()),
+                7 => (input.i64(), input.i64()),
                 _ => (base.saturating_add(i64::from(input.byte() % 16)), i64::from(input.byte() % 16)),
             };
             let ack = input.pick(&[

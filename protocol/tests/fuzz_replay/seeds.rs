@@ -122,13 +122,18 @@ pub(crate) fn text() -> Vec<Vec<u8>> {
     lines().into_iter().step_by(8).chain(words.map(str::to_owned)).map(String::into_bytes).collect()
 }
 
-/// Sequences of operations in which most choices are the usual ones.
+/// Sequences of operations. Zeros are brokers that answer well, so between other operations much goes well.
 pub(crate) fn share_consumer() -> Vec<Vec<u8>> {
     let mut random = Random::new(1);
-    let mut sequence = |length: usize| {
-        let bytes =
-            (0..length).map(|_| if random.below(3) == 0 { random.next() as u8 } else { random.below(16) as u8 });
-        bytes.collect()
+    let mut sequence = |operations: usize| {
+        let mut bytes = vec![0; 60];
+        for _ in 0..operations {
+            bytes.push(random.below(16) as u8);
+            let choices = random.below(6);
+            bytes.extend((0..choices).map(|_| random.below(12) as u8));
+            bytes.resize(bytes.len() + random.below(30), 0);
+        }
+        bytes
     };
-    (0..60).map(|index| sequence(100 + index * 50)).collect()
+    (0..60).map(|index| sequence(10 + index * 2)).collect()
 }

@@ -38,7 +38,7 @@ pub(super) fn response(request: &ClientRequest, input: &mut Input<'_>) -> Result
 
 /// No error most of the time; else one that matters to a share consumer, or any.
 fn code(input: &mut Input<'_>) -> ErrorCode {
-    if !input.once_in(8) {
+    if !input.once_in(16) {
         return ErrorCode::NONE;
     }
     let any = ErrorCode(i16::from(input.byte()) - 1);
@@ -144,7 +144,7 @@ fn fetched(request: &ShareFetchRequest, input: &mut Input<'_>) -> ShareFetchResp
     let acknowledged = listed.filter(|partition| !partition.acknowledgement_batches.is_empty());
     let mut partitions: Vec<PartitionData> =
         acknowledged.map(|partition| filled(partition.partition_index, input)).collect();
-    for _ in 0..input.below(3) {
+    for _ in 0..input.pick(&[1, 1, 2, 0]) {
         partitions.push(filled(partition(input), input));
     }
     ShareFetchResponse {
@@ -160,8 +160,8 @@ fn filled(partition_index: i32, input: &mut Input<'_>) -> PartitionData {
     let first = if input.once_in(16) { input.pick(&[i64::MAX - 3, i64::MAX, -1]) } else { i64::from(input.byte()) };
     let count = input.below(8) as i64;
     let records = match input.below(8) {
-        0 => None,
-        1 => {
+        6 => None,
+        7 => {
             let length = input.byte().into();
             Some(Bytes::copy_from_slice(input.bytes(length)))
         }
@@ -173,10 +173,10 @@ fn filled(partition_index: i32, input: &mut Input<'_>) -> PartitionData {
         delivery_count: input.pick(&[1, 2, 5]),
     }];
     match input.below(16) {
-        0 => acquired_records.clear(),
-        1 => acquired_records[0].last_offset = i64::MAX,
-        2 => acquired_records[0].first_offset = input.i64(),
-        3 => acquired_records.push(AcquiredRecords {
+        12 => acquired_records.clear(),
+        13 => acquired_records[0].last_offset = i64::MAX,
+        14 => acquired_records[0].first_offset = input.i64(),
+        15 => acquired_records.push(AcquiredRecords {
             first_offset: first.saturating_add(i64::from(input.byte())),
             last_offset: input.i64(),
             delivery_count: -1,
