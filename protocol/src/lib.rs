@@ -3,10 +3,12 @@
 //! Nothing here touches a socket, a clock, a thread or a lock: bytes and instants come in, bytes and decisions go
 //! out. That makes every rule testable in virtual time and the codec usable by clients and brokers alike.
 
+pub mod backoff;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod machine;
 pub mod messages;
+pub mod random;
 pub mod records;
 #[cfg(feature = "json")]
 pub mod vectors;

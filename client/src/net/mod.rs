@@ -1,7 +1,6 @@
 //! Connections to brokers: addresses, frames, versions.
 
 mod address;
-mod backoff;
 mod config;
 mod connect;
 mod connection;
@@ -17,8 +16,8 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use ackflow_protocol::backoff::Backoff;
 pub use address::{Address, BootstrapServers};
-pub use backoff::Backoff;
 pub use config::NetConfig;
 pub use connection::Connection;
 pub use pool::Pool;

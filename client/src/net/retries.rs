@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::backoff::Backoff;
+use super::Backoff;
 use super::random::random;
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};

@@ -1,41 +1,32 @@
-//! Exponential backoff with jitter, as `retry.backoff.ms` and `retry.backoff.max.ms` describe it.
+//! The backoff of one machine: how often it has failed in a row, and its own jitter.
 
 use std::time::Duration;
 
-/// Delays that double from a base to a maximum, each spread by a fifth up or down so that members do not march in step.
+use crate::{backoff, random::SplitMix64};
+
+/// Pauses that grow with each failure until there is a success.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
-    base: Duration,
-    max: Duration,
+    pauses: backoff::Backoff,
     failures: u32,
-    random: u64,
+    random: SplitMix64,
 }
 
 impl Backoff {
     /// `seed` decides the jitter.
     pub(crate) fn new(base: Duration, max: Duration, seed: u64) -> Self {
-        Self { base, max: max.max(base), failures: 0, random: seed }
+        Self { pauses: backoff::Backoff::new(base, max), failures: 0, random: SplitMix64::new(seed) }
     }
 
     /// The delay after one more failure.
     pub(crate) fn next_delay(&mut self) -> Duration {
-        let doubled = self.base.saturating_mul(1 << self.failures.min(16));
         self.failures = self.failures.saturating_add(1);
-        doubled.min(self.max).mul_f64(0.8 + 0.4 * self.unit())
+        self.pauses.pause(self.failures, self.random.next_u64())
     }
 
     /// After a success: the next delay is the base again.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
-    }
-
-    /// A number in 0..1, by SplitMix64.
-    fn unit(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

@@ -32,6 +32,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ackflow_protocol::random::SplitMix64;
+
 pub(crate) use self::{
     action::{Acquired, Action, CallError, DeliveryId, RangeFailure, Settlement, Verdict},
     retry::RetryPolicy,
@@ -40,7 +42,7 @@ pub(crate) use self::{
 use self::{
     ending::Ending,
     held::Held,
-    retry::{Random, Retry, What},
+    retry::{Retry, What},
 };
 use crate::config::{LastDelivery, Tolerance};
 
@@ -90,7 +92,7 @@ pub(crate) struct Machine {
     /// Whether the task can be called no more: it was stopped, abandoned or has panicked.
     task_over: bool,
     failure: Option<String>,
-    random: Random,
+    random: SplitMix64,
 }
 
 #[derive(Debug)]
@@ -147,7 +149,7 @@ impl Machine {
             is_member: false,
             task_over: false,
             failure: None,
-            random: Random::new(seed),
+            random: SplitMix64::new(seed),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use ackflow_protocol::random::SplitMix64;
+
 /// How a call that may succeed later is tried again: after 300 ms, then twice as long each time up to a limit, and of that
 /// between half and all, so that tasks that failed together do not come back together.
 #[derive(Debug, Clone)]
@@ -39,7 +41,7 @@ impl Retry {
         now: Instant,
         after: Option<Duration>,
         policy: &RetryPolicy,
-        random: &mut Random,
+        random: &mut SplitMix64,
     ) -> Option<Self> {
         let (since, attempts) = match earlier {
             Some(earlier) if earlier.what == what => (earlier.since, earlier.attempts),
@@ -59,24 +61,6 @@ impl Retry {
     }
 }
 
-/// Jitter: xorshift64*, from a seed.
-#[derive(Debug)]
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed | 1)
-    }
-
-    /// A number from 0 to 1.
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +72,7 @@ mod tests {
     #[test]
     fn the_delay_doubles_up_to_its_limit_and_is_never_the_same_for_all() {
         let now = Instant::now();
-        let mut random = Random::new(7);
+        let mut random = SplitMix64::new(7);
         let mut retry = None;
         for attempt in 0..12 {
             let next = Retry::after(retry, What::Put, now, None, &policy(None), &mut random).unwrap();
@@ -103,14 +87,14 @@ mod tests {
     fn the_task_may_say_how_long_to_wait() {
         let now = Instant::now();
         let after = Some(Duration::from_secs(20));
-        let retry = Retry::after(None, What::Put, now, after, &policy(None), &mut Random::new(1)).unwrap();
+        let retry = Retry::after(None, What::Put, now, after, &policy(None), &mut SplitMix64::new(1)).unwrap();
         assert!(retry.next - now >= Duration::from_secs(20) && retry.next - now <= Duration::from_secs(22));
     }
 
     #[test]
     fn it_gives_up_when_its_time_is_over() {
         let now = Instant::now();
-        let mut random = Random::new(1);
+        let mut random = SplitMix64::new(1);
         let first = Retry::after(None, What::Put, now, None, &policy(Some(10)), &mut random);
         let second = Retry::after(first, What::Put, now + Duration::from_secs(9), None, &policy(Some(10)), &mut random);
         assert!(second.is_some());

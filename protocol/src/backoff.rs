@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::random::fraction;
+
 /// Pauses that double with each failure, up to a maximum, and differ by up to a fifth so that clients that failed
 /// together do not come back together. As in Kafka's own client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +25,7 @@ impl Backoff {
     pub fn pause(&self, failures: u32, random: u64) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let pause = self.first.saturating_mul(1 << doublings).min(self.max);
-        let within_one = (random >> 11) as f64 / (1u64 << 53) as f64;
-        pause.mul_f64(1.0 - JITTER + 2.0 * JITTER * within_one)
+        pause.mul_f64(1.0 - JITTER + 2.0 * JITTER * fraction(random))
     }
 }
 
