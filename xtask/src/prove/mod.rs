@@ -32,7 +32,7 @@ pub struct Proof {
 }
 
 /// All claims.
-pub static ALL: [Proof; 11] = [
+pub static ALL: &[Proof] = &[
     demo::PROOF,
     file_sink::PROOF,
     file_sink_kill::PROOF,
@@ -66,7 +66,7 @@ pub struct Arguments {
 /// When a claim does not hold, or there is none of that name.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.list {
-        for proof in &ALL {
+        for proof in ALL {
             println!("{:<18} {}", proof.name, proof.shows);
         }
         return Ok(());
