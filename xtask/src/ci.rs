@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::kafka::{Cluster, DEFAULT_VERSION, Options};
 use crate::process::Process;
 use crate::workspace::{self, cargo};
-use crate::{interrupt, layers, no_c, prove, readme, schemas};
+use crate::{interrupt, layers, lengths, no_c, prove, readme, schemas};
 
 /// A step that takes longer hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);
@@ -90,6 +90,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         Step::cargo("unstable features", &["test", "-p", "ackflow-protocol", "--all-features"]),
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
         Step::new("layers", layers::run),
+        Step::new("lengths", lengths::run),
         Step::new("no C", no_c::run),
         Step::cargo(
             "wire vectors",

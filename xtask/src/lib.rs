@@ -5,6 +5,7 @@ pub mod ci;
 pub mod interrupt;
 pub mod kafka;
 pub mod layers;
+pub mod lengths;
 pub mod no_c;
 pub mod process;
 pub mod prove;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{ci, interrupt, kafka, layers, no_c, prove, schemas, vectors};
+use xtask::{ci, interrupt, kafka, layers, lengths, no_c, prove, schemas, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -18,6 +18,7 @@ enum Task {
     Ci(ci::Arguments),
     Kafka(kafka::command::Arguments),
     Layers(layers::Arguments),
+    Lengths(lengths::Arguments),
     NoC(no_c::Arguments),
     Prove(prove::Arguments),
     Schemas(schemas::Arguments),
@@ -44,6 +45,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Kafka(arguments) => return kafka::command::run(&arguments),
         Task::Ci(arguments) => ci::run(&arguments)?,
         Task::Layers(_) => layers::run()?,
+        Task::Lengths(_) => lengths::run()?,
         Task::NoC(_) => no_c::run()?,
         Task::Prove(arguments) => prove::run(&arguments)?,
         Task::Schemas(arguments) => schemas::run(&arguments)?,

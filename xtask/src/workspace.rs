@@ -19,6 +19,18 @@ pub fn cache() -> PathBuf {
     env::var_os("ACKFLOW_CACHE").map_or_else(|| root().join(".cache"), PathBuf::from)
 }
 
+/// The files of the workspace, relative to its folder: what git tracks, and what is new and not ignored.
+///
+/// # Errors
+/// When git fails, or this is no working tree of it.
+pub fn files() -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"]).current_dir(root());
+    let listed = process::output(&mut git)?;
+    // A file that was deleted and not committed is still listed.
+    Ok(listed.split_terminator('\0').filter(|name| root().join(name).is_file()).map(str::to_owned).collect())
+}
+
 /// The cargo that runs this, in the workspace's folder.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
