@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::core::{Broker, BrokerOptions, OptionsError};
+use crate::core::{Cluster, ClusterOptions, OptionsError};
 use crate::server::listen;
 use crate::server::owner::{Command, Owner};
 
@@ -168,7 +168,7 @@ impl EmbeddedBrokerBuilder {
         let listener = TcpListener::bind(&addr).await.map_err(listen_error)?;
         let local = listener.local_addr().map_err(listen_error)?;
         let (started, started_ms) = (Instant::now(), wall_millis());
-        let broker = Broker::new(BrokerOptions {
+        let broker = Cluster::new(ClusterOptions {
             // Clients cannot connect to "any address".
             host: if local.ip().is_unspecified() { "localhost".to_owned() } else { local.ip().to_string() },
             port: local.port(),
@@ -177,7 +177,7 @@ impl EmbeddedBrokerBuilder {
             group_configs,
             topics,
             seed: RandomState::new().build_hasher().finish(),
-            ..BrokerOptions::new(started, started_ms)
+            ..ClusterOptions::new(started, started_ms)
         })?;
         let max_frame = broker.max_request_bytes();
         let (commands, receiver) = unbounded_channel();
@@ -292,11 +292,11 @@ impl EmbeddedBroker {
 
     async fn call<T: Send + 'static>(
         &self,
-        call: impl FnOnce(&mut Broker, Instant) -> T + Send + 'static,
+        call: impl FnOnce(&mut Cluster, Instant) -> T + Send + 'static,
     ) -> Result<T, BrokerError> {
         let (sender, receiver) = oneshot::channel();
         // A caller that has gone away wants no answer.
-        let call = Box::new(move |broker: &mut Broker, now: Instant| drop(sender.send(call(broker, now))));
+        let call = Box::new(move |broker: &mut Cluster, now: Instant| drop(sender.send(call(broker, now))));
         self.commands.send(Command::Call(call)).map_err(|_| BrokerError::Stopped)?;
         receiver.await.map_err(|_| BrokerError::Stopped)
     }

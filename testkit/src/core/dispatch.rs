@@ -22,7 +22,7 @@ use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatReques
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
 use bytes::Bytes;
 
-use super::{Broker, ConnectionId, handlers};
+use super::{Cluster, ConnectionId, handlers};
 
 /// The highest level of the feature `share.version` that is served.
 pub(super) const MAX_SHARE_VERSION: i16 = 1;
@@ -32,7 +32,7 @@ pub(super) const MAX_SHARE_VERSION: i16 = 1;
 pub enum Answer {
     /// The response as one frame, size included.
     Reply(Bytes),
-    /// The response comes from [`Broker::poll`] later. Until then the connection's next request has to wait: requests
+    /// The response comes from [`Cluster::poll`] later. Until then the connection's next request has to wait: requests
     /// of a connection are answered in order.
     Parked,
     /// The request wants no response (`acks=0`).
@@ -94,7 +94,7 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
     .into_iter()
 }
 
-impl Broker {
+impl Cluster {
     /// Handles one request. The next one of the same connection may come once this one is answered.
     ///
     /// A body that cannot be read, and an API or version that is not served, close the connection as Kafka does; only
@@ -154,7 +154,7 @@ impl Broker {
         body: Bytes,
         handler: fn(&mut Self, &RequestContext<'_>, R) -> R::Response,
     ) -> Answer {
-        self.read(cx, body, |broker, cx, request| cx.reply(&handler(broker, cx, request)))
+        self.read(cx, body, |cluster, cx, request| cx.reply(&handler(cluster, cx, request)))
     }
 
     fn read<R: Request>(

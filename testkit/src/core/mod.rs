@@ -1,7 +1,7 @@
-//! The broker without sockets and clocks: requests and instants in, answers out.
+//! The cluster without sockets and clocks: requests and instants in, answers out.
 //!
-//! [`Broker::handle`] answers a request or parks it; [`Broker::poll`] gives the answers of parked ones, when records
-//! arrived or the wait is over; [`Broker::next_deadline`] says when to poll at the latest. The TCP shell
+//! [`Cluster::handle`] answers a request or parks it; [`Cluster::poll`] gives the answers of parked ones, when records
+//! arrived or the wait is over; [`Cluster::next_deadline`] says when to poll at the latest. The TCP shell
 //! ([`EmbeddedBroker`](crate::EmbeddedBroker)) drives it in real time; a simulation drives it in virtual time.
 //!
 //! Answers were compared with those of Kafka 4.4.0, which is right where they differ. Known differences:
@@ -37,7 +37,7 @@ use configs::Values;
 use configs::broker::BrokerConfig;
 use configs::group::GroupConfig;
 pub use dispatch::Answer;
-pub use options::{BrokerOptions, OptionsError};
+pub use options::{ClusterOptions, OptionsError};
 use random::Random;
 use share::SharePartitions;
 use share::group::ShareGroups;
@@ -68,9 +68,9 @@ enum Due {
     Reply(ConnectionId, Bytes),
 }
 
-/// One Kafka broker that is its own controller and coordinator, with all its data in memory.
+/// A Kafka cluster of one broker that is its own controller and coordinator, with all its data in memory.
 #[derive(Debug)]
-pub struct Broker {
+pub struct Cluster {
     host: String,
     port: u16,
     node_id: i32,
@@ -94,12 +94,12 @@ pub struct Broker {
     ready: VecDeque<(ConnectionId, Bytes)>,
 }
 
-impl Broker {
+impl Cluster {
     /// A broker with the topics that the options name.
     ///
     /// # Errors
     /// [`OptionsError`], which names what is not allowed.
-    pub fn new(options: BrokerOptions) -> Result<Self, OptionsError> {
+    pub fn new(options: ClusterOptions) -> Result<Self, OptionsError> {
         if !(0..=dispatch::MAX_SHARE_VERSION).contains(&options.share_version) {
             return Err(OptionsError::ShareVersion(options.share_version));
         }
@@ -109,7 +109,7 @@ impl Broker {
                 .map_err(|reason| OptionsError::GroupConfig { group: group.clone(), reason })?;
         }
         let mut random = Random::new(options.seed);
-        let mut broker = Self {
+        let mut cluster = Self {
             host: options.host,
             port: options.port,
             node_id: i32::try_from(config.int("node.id")).unwrap_or(i32::MAX),
@@ -131,13 +131,13 @@ impl Broker {
             ready: VecDeque::new(),
         };
         for (topic, partitions) in options.topics {
-            broker.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
+            cluster.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
                 topic,
                 partitions,
                 reason,
             })?;
         }
-        Ok(broker)
+        Ok(cluster)
     }
 
     /// `socket.request.max.bytes`: the largest frame to be taken.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a [`Broker`](super::Broker) is made with.
+/// What a [`Cluster`](super::Cluster) is made with.
 #[derive(Debug, Clone)]
-pub struct BrokerOptions {
+pub struct ClusterOptions {
     /// The host that metadata names.
     pub host: String,
     /// The port that metadata names.
@@ -27,7 +27,7 @@ pub struct BrokerOptions {
     pub seed: u64,
 }
 
-impl BrokerOptions {
+impl ClusterOptions {
     /// Kafka's defaults and no topics, at an instant that stands for `started_ms`, milliseconds since 1970.
     pub fn new(started: Instant, started_ms: i64) -> Self {
         Self {

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::{Answer, Broker, ConnectionId};
+use crate::core::{Answer, Cluster, ConnectionId};
 
 /// Something to be done with the core.
-pub(crate) type Call = Box<dyn FnOnce(&mut Broker, Instant) + Send>;
+pub(crate) type Call = Box<dyn FnOnce(&mut Cluster, Instant) + Send>;
 
 /// What connections and helpers ask of the owner.
 pub(crate) enum Command {
@@ -56,23 +56,23 @@ pub(crate) enum Reply {
 /// The core, and where its answers go.
 #[derive(Debug)]
 pub(crate) struct Owner {
-    broker: Broker,
+    cluster: Cluster,
     connections: HashMap<ConnectionId, UnboundedSender<Reply>>,
 }
 
 impl Owner {
     /// The owner of a core that nobody is connected to.
-    pub(crate) fn new(broker: Broker) -> Self {
-        Self { broker, connections: HashMap::new() }
+    pub(crate) fn new(cluster: Cluster) -> Self {
+        Self { cluster, connections: HashMap::new() }
     }
 
     /// Serves commands and deadlines until `stop` is cancelled.
     pub(crate) async fn run(mut self, mut commands: UnboundedReceiver<Command>, stop: CancellationToken) {
         loop {
-            while let Some((id, reply)) = self.broker.poll(Instant::now()) {
+            while let Some((id, reply)) = self.cluster.poll(Instant::now()) {
                 self.send(id, Reply::Frame(reply));
             }
-            let deadline = self.broker.next_deadline();
+            let deadline = self.cluster.next_deadline();
             let due = async {
                 match deadline {
                     Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
@@ -95,10 +95,10 @@ impl Owner {
         let now = Instant::now();
         match command {
             Command::Connected { id, peer, replies } => {
-                self.broker.connected(id, peer);
+                self.cluster.connected(id, peer);
                 self.connections.insert(id, replies);
             }
-            Command::Request { id, header, body } => match self.broker.handle(now, id, &header, body) {
+            Command::Request { id, header, body } => match self.cluster.handle(now, id, &header, body) {
                 Answer::Reply(frame) => self.send(id, Reply::Frame(frame)),
                 Answer::Parked => {}
                 Answer::Silent => self.send(id, Reply::Silent),
@@ -106,16 +106,16 @@ impl Owner {
             },
             Command::Disconnected(id) => {
                 if self.connections.remove(&id).is_some() {
-                    self.broker.disconnected(now, id);
+                    self.cluster.disconnected(now, id);
                 }
             }
             Command::DisconnectAll => {
                 // A connection whose sender is gone closes its socket.
                 for (id, _) in std::mem::take(&mut self.connections) {
-                    self.broker.disconnected(now, id);
+                    self.cluster.disconnected(now, id);
                 }
             }
-            Command::Call(call) => call(&mut self.broker, now),
+            Command::Call(call) => call(&mut self.cluster, now),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ackflow_protocol::messages::{share_acknowledge, share_fetch};
 use ackflow_protocol::wire::ErrorCode;
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::share::fetch::AcknowledgeOutcome;
 use crate::core::share::partition::{AcknowledgeError, AcknowledgementRange};
 use crate::core::topics::TopicIdPartition;
@@ -38,7 +38,7 @@ impl<'a> From<&'a share_acknowledge::AcknowledgementBatch> for AcknowledgementRa
 
 /// Applies what a member acknowledges in one partition.
 pub(crate) fn acknowledge(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     now: Instant,
     group: &Arc<str>,
     member: &str,
@@ -46,19 +46,19 @@ pub(crate) fn acknowledge(
     ranges: &[AcknowledgementRange<'_>],
     rules: AcknowledgeRules,
 ) -> AcknowledgeOutcome {
-    broker.topics.log(partition).map_err(|code| (code, None))?;
+    cluster.topics.log(partition).map_err(|code| (code, None))?;
     check(ranges, rules)?;
-    let limits = broker.group_config(group).limits();
-    let entry = broker.share_partitions.get_mut(group, partition);
+    let limits = cluster.group_config(group).limits();
+    let entry = cluster.share_partitions.get_mut(group, partition);
     let entry = entry.ok_or((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None))?;
     let more = entry.partition.acknowledge(now, &limits, member, ranges).map_err(|error| match error {
         AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
         AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
     })?;
     if more {
-        broker.woken.insert(partition);
+        cluster.woken.insert(partition);
     }
-    broker.arm_locks(group, partition);
+    cluster.arm_locks(group, partition);
     Ok(())
 }
 

@@ -5,13 +5,17 @@ use ackflow_protocol::messages::api_versions::{
 };
 use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, RequestContext, served};
 
 const SHARE_VERSION: &str = "share.version";
 
-pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ApiVersionsRequest) -> ApiVersionsResponse {
-    if let Err(error_code) = check(broker, cx.version, &request) {
+pub(crate) fn handle(
+    cluster: &mut Cluster,
+    cx: &RequestContext<'_>,
+    request: ApiVersionsRequest,
+) -> ApiVersionsResponse {
+    if let Err(error_code) = check(cluster, cx.version, &request) {
         return ApiVersionsResponse { error_code, ..ApiVersionsResponse::default() };
     }
     ApiVersionsResponse {
@@ -29,11 +33,11 @@ pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ApiV
             max_version: MAX_SHARE_VERSION,
         }],
         finalized_features_epoch: 0,
-        finalized_features: if broker.share_version > 0 {
+        finalized_features: if cluster.share_version > 0 {
             vec![FinalizedFeatureKey {
                 name: SHARE_VERSION.to_owned(),
-                max_version_level: broker.share_version,
-                min_version_level: broker.share_version,
+                max_version_level: cluster.share_version,
+                min_version_level: cluster.share_version,
             }]
         } else {
             Vec::new()
@@ -62,7 +66,7 @@ pub(crate) fn unsupported(cx: &RequestContext<'_>) -> Answer {
     }
 }
 
-fn check(broker: &Broker, version: i16, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
+fn check(cluster: &Cluster, version: i16, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
     let software = [&request.client_software_name, &request.client_software_version];
     if version >= 3 && !software.into_iter().all(|text| is_software_text(text)) {
         return Err(ErrorCode::INVALID_REQUEST);
@@ -71,7 +75,7 @@ fn check(broker: &Broker, version: i16, request: &ApiVersionsRequest) -> Result<
     match (&request.cluster_id, request.node_id) {
         (None, ..0) => Ok(()),
         (None, _) | (Some(_), ..0) => Err(ErrorCode::INVALID_REQUEST),
-        (Some(cluster), node) if *cluster == broker.cluster_id.to_string() && node == broker.node_id => Ok(()),
+        (Some(id), node) if *id == cluster.cluster_id.to_string() && node == cluster.node_id => Ok(()),
         _ => Err(ErrorCode::REBOOTSTRAP_REQUIRED),
     }
 }

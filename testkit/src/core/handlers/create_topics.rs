@@ -9,7 +9,7 @@ use ackflow_protocol::messages::create_topics::{
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use super::describe_configs::{self, Described};
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::{Values, topic};
 use crate::core::dispatch::RequestContext;
 
@@ -27,7 +27,7 @@ pub(crate) struct Created {
 type Refusal = (ErrorCode, String);
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: CreateTopicsRequest,
 ) -> CreateTopicsResponse {
@@ -46,7 +46,7 @@ pub(crate) fn handle(
             continue;
         }
         let name = topic.name.clone();
-        topics.push(match create_one(broker, topic, left, request.validate_only) {
+        topics.push(match create_one(cluster, topic, left, request.validate_only) {
             Ok(created) => {
                 left -= created.num_partitions;
                 created
@@ -68,12 +68,12 @@ fn refused(name: String, error_code: ErrorCode, message: String) -> CreatableTop
 }
 
 fn create_one(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     asked: CreatableTopic,
     most_partitions: i32,
     validate_only: bool,
 ) -> Result<CreatableTopicResult, Refusal> {
-    let partitions = check_placement(broker, &asked)?;
+    let partitions = check_placement(cluster, &asked)?;
     check_count(partitions, most_partitions)?;
     let mut values = Values::new();
     for config in asked.configs {
@@ -81,8 +81,8 @@ fn create_one(
             values.insert(config.name, value);
         }
     }
-    let created = create(broker, &asked.name, partitions, values.clone(), validate_only)?;
-    let configs = describe_configs::topic(&values, &broker.config)
+    let created = create(cluster, &asked.name, partitions, values.clone(), validate_only)?;
+    let configs = describe_configs::topic(&values, &cluster.config)
         .map(|Described { def, value, source, .. }| CreatableTopicConfigs {
             name: def.name.to_owned(),
             value: Some(value.to_owned()),
@@ -102,7 +102,7 @@ fn create_one(
 }
 
 /// Checks replicas; gives the number of partitions that is asked for, -1 for the default.
-fn check_placement(broker: &Broker, asked: &CreatableTopic) -> Result<i32, Refusal> {
+fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<i32, Refusal> {
     if asked.assignments.is_empty() {
         return match asked.replication_factor {
             -1 | 1 => Ok(asked.num_partitions),
@@ -126,29 +126,29 @@ fn check_placement(broker: &Broker, asked: &CreatableTopic) -> Result<i32, Refus
     if asked.num_partitions != -1 {
         return invalid("A manual partition assignment was specified, but numPartitions was not set to -1.");
     }
-    check_assignments(broker, &asked.assignments)
+    check_assignments(cluster, &asked.assignments)
         .map_err(|message| (ErrorCode::INVALID_REPLICA_ASSIGNMENT, message))?;
     Ok(i32::try_from(asked.assignments.len()).unwrap_or(i32::MAX))
 }
 
-fn check_assignments(broker: &Broker, assignments: &[CreatableReplicaAssignment]) -> Result<(), String> {
+fn check_assignments(cluster: &Cluster, assignments: &[CreatableReplicaAssignment]) -> Result<(), String> {
     let indexes: BTreeSet<i32> = assignments.iter().map(|assignment| assignment.partition_index).collect();
     if indexes.len() != assignments.len() || indexes.iter().zip(0..).any(|(&index, expected)| index != expected) {
         return Err("partitions should be a consecutive 0-based integer sequence".to_owned());
     }
     for assignment in assignments {
         match assignment.broker_ids.as_slice() {
-            [node] if *node == broker.node_id => {}
+            [node] if *node == cluster.node_id => {}
             [] => return Err("The manual partition assignment includes an empty replica list.".to_owned()),
             nodes => {
-                let other = nodes.iter().find(|node| **node != broker.node_id);
+                let other = nodes.iter().find(|node| **node != cluster.node_id);
                 return Err(match other {
                     Some(other) => format!(
                         "The manual partition assignment includes broker {other}, but no such broker is registered."
                     ),
                     None => format!(
                         "The manual partition assignment includes the broker {} more than once.",
-                        broker.node_id
+                        cluster.node_id
                     ),
                 });
             }
@@ -167,15 +167,15 @@ fn check_count(partitions: i32, most: i32) -> Result<(), Refusal> {
 
 /// Creates a topic, or only checks whether it could be.
 pub(crate) fn create(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     name: &str,
     partitions: i32,
     values: Values,
     validate_only: bool,
 ) -> Result<Created, Refusal> {
-    broker.topics.check_new_name(name)?;
+    cluster.topics.check_new_name(name)?;
     let partitions = match partitions {
-        -1 => i32::try_from(broker.config.int("num.partitions")).unwrap_or(i32::MAX),
+        -1 => i32::try_from(cluster.config.int("num.partitions")).unwrap_or(i32::MAX),
         partitions => partitions,
     };
     if partitions < 1 {
@@ -186,9 +186,9 @@ pub(crate) fn create(
     }
     check_count(partitions, MAX_PARTITIONS)?;
     topic::check(&values).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
-    let id = broker.random.uuid();
+    let id = cluster.random.uuid();
     if !validate_only {
-        broker.topics.create(id, name, partitions, values);
+        cluster.topics.create(id, name, partitions, values);
     }
     Ok(Created { id, partitions })
 }

@@ -5,12 +5,12 @@ use ackflow_protocol::messages::delete_topics::{
 };
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::topics::TopicIdPartition;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: DeleteTopicsRequest,
 ) -> DeleteTopicsResponse {
@@ -20,11 +20,11 @@ pub(crate) fn handle(
         let by_name = |name| DeleteTopicState { name: Some(name), topic_id: Uuid::ZERO };
         request.topic_names.into_iter().map(by_name).collect()
     };
-    let responses = asked.into_iter().map(|asked| delete(broker, asked)).collect();
+    let responses = asked.into_iter().map(|asked| delete(cluster, asked)).collect();
     DeleteTopicsResponse { responses, ..DeleteTopicsResponse::default() }
 }
 
-fn delete(broker: &mut Broker, asked: DeleteTopicState) -> DeletableTopicResult {
+fn delete(cluster: &mut Cluster, asked: DeleteTopicState) -> DeletableTopicResult {
     let refused = |name, topic_id, error_code, message: &str| DeletableTopicResult {
         name,
         topic_id,
@@ -40,16 +40,16 @@ fn delete(broker: &mut Broker, asked: DeleteTopicState) -> DeletableTopicResult 
             let message = "You may not specify both topic name and topic id.";
             return refused(asked.name, id, ErrorCode::INVALID_REQUEST, message);
         }
-        (Some(name), _) => broker.topics.by_name(name).map(|topic| topic.id),
+        (Some(name), _) => cluster.topics.by_name(name).map(|topic| topic.id),
         (None, id) => Some(id),
     };
-    match id.and_then(|id| broker.topics.delete(id)) {
+    match id.and_then(|id| cluster.topics.delete(id)) {
         Some(topic) => {
             for (partition, _) in (0..).zip(&topic.partitions) {
                 let partition = TopicIdPartition { topic_id: topic.id, partition };
-                broker.share_partitions.remove(partition);
+                cluster.share_partitions.remove(partition);
                 // Whoever waits for its records is told.
-                broker.woken.insert(partition);
+                cluster.woken.insert(partition);
             }
             DeletableTopicResult {
                 name: Some(topic.name.to_string()),

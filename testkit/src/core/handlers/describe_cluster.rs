@@ -6,14 +6,14 @@ use ackflow_protocol::messages::describe_cluster::{
 use ackflow_protocol::wire::ErrorCode;
 
 use super::{CLUSTER_OPERATIONS, operations};
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: DescribeClusterRequest,
 ) -> DescribeClusterResponse {
@@ -24,12 +24,12 @@ pub(crate) fn handle(
     };
     match request.endpoint_type {
         BROKERS => DescribeClusterResponse {
-            cluster_id: broker.cluster_id.to_string(),
-            controller_id: broker.node_id,
+            cluster_id: cluster.cluster_id.to_string(),
+            controller_id: cluster.node_id,
             brokers: vec![DescribeClusterBroker {
-                broker_id: broker.node_id,
-                host: broker.host.clone(),
-                port: broker.port.into(),
+                broker_id: cluster.node_id,
+                host: cluster.host.clone(),
+                port: cluster.port.into(),
                 ..DescribeClusterBroker::default()
             }],
             cluster_authorized_operations: operations(

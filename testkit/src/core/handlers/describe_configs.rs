@@ -6,7 +6,7 @@ use ackflow_protocol::messages::describe_configs::{
 };
 use ackflow_protocol::wire::ErrorCode;
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::broker::BrokerConfig;
 use crate::core::configs::{self, ConfigDef, Source, Values};
 use crate::core::dispatch::RequestContext;
@@ -29,39 +29,39 @@ pub(crate) struct Described<'a> {
 }
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: DescribeConfigsRequest,
 ) -> DescribeConfigsResponse {
     let synonyms = request.include_synonyms;
-    let results = request.resources.into_iter().map(|resource| describe(broker, resource, synonyms)).collect();
+    let results = request.resources.into_iter().map(|resource| describe(cluster, resource, synonyms)).collect();
     DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() }
 }
 
-fn describe(broker: &Broker, resource: DescribeConfigsResource, synonyms: bool) -> DescribeConfigsResult {
+fn describe(cluster: &Cluster, resource: DescribeConfigsResource, synonyms: bool) -> DescribeConfigsResult {
     let none = Values::new();
     let described: Result<Vec<Described<'_>>, (ErrorCode, String)> = match resource.resource_type {
-        TOPIC => match broker.topics.by_name(&resource.resource_name) {
-            Some(found) => Ok(topic(&found.configs, &broker.config).collect()),
+        TOPIC => match cluster.topics.by_name(&resource.resource_name) {
+            Some(found) => Ok(topic(&found.configs, &cluster.config).collect()),
             None => Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, String::new())),
         },
         GROUP if resource.resource_name.is_empty() => {
             Err((ErrorCode::INVALID_REQUEST, "Group name must not be empty".to_owned()))
         }
         GROUP => {
-            let values = broker.group_configs.get(&resource.resource_name).unwrap_or(&none);
-            Ok(layered(configs::group::DEFS, values, Source::Group, &broker.config).collect())
+            let values = cluster.group_configs.get(&resource.resource_name).unwrap_or(&none);
+            Ok(layered(configs::group::DEFS, values, Source::Group, &cluster.config).collect())
         }
         // The empty name stands for settings of all brokers that were changed at run time, of which there are none.
         BROKER if resource.resource_name.is_empty() => Ok(Vec::new()),
-        BROKER if resource.resource_name == broker.node_id.to_string() => {
-            Ok(layered(configs::broker::DEFS, broker.config.values(), Source::StaticBroker, &broker.config).collect())
+        BROKER if resource.resource_name == cluster.node_id.to_string() => {
+            Ok(layered(configs::broker::DEFS, cluster.config.values(), Source::StaticBroker, &cluster.config).collect())
         }
         BROKER => Err((
             ErrorCode::INVALID_REQUEST,
             format!(
                 "Unexpected broker id, expected {} or empty string, but received {}",
-                broker.node_id, resource.resource_name
+                cluster.node_id, resource.resource_name
             ),
         )),
         other => Err((ErrorCode::INVALID_REQUEST, format!("Unsupported resource type {other}"))),

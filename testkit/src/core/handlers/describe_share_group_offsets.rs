@@ -9,7 +9,7 @@ use ackflow_protocol::messages::describe_share_group_offsets::{
 };
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::log::LEADER_EPOCH;
 use crate::core::topics::TopicIdPartition;
@@ -18,17 +18,17 @@ use crate::core::topics::TopicIdPartition;
 const UNKNOWN: i64 = -1;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: DescribeShareGroupOffsetsRequest,
 ) -> DescribeShareGroupOffsetsResponse {
-    let groups = request.groups.into_iter().map(|group| describe(broker, group)).collect();
+    let groups = request.groups.into_iter().map(|group| describe(cluster, group)).collect();
     DescribeShareGroupOffsetsResponse { groups, ..DescribeShareGroupOffsetsResponse::default() }
 }
 
-fn describe(broker: &Broker, asked: DescribeShareGroupOffsetsRequestGroup) -> DescribeShareGroupOffsetsResponseGroup {
+fn describe(cluster: &Cluster, asked: DescribeShareGroupOffsetsRequestGroup) -> DescribeShareGroupOffsetsResponseGroup {
     let group_id = asked.group_id;
-    if broker.share_version == 0 {
+    if cluster.share_version == 0 {
         return DescribeShareGroupOffsetsResponseGroup {
             group_id,
             error_code: ErrorCode::UNSUPPORTED_VERSION,
@@ -38,17 +38,17 @@ fn describe(broker: &Broker, asked: DescribeShareGroupOffsetsRequestGroup) -> De
     }
     let topics: Vec<(String, Vec<i32>)> = match asked.topics {
         Some(topics) => topics.into_iter().map(|topic| (topic.topic_name, topic.partitions)).collect(),
-        None => known(broker, &group_id),
+        None => known(cluster, &group_id),
     };
-    let topics = topics.into_iter().map(|(name, partitions)| topic(broker, &group_id, name, &partitions)).collect();
+    let topics = topics.into_iter().map(|(name, partitions)| topic(cluster, &group_id, name, &partitions)).collect();
     DescribeShareGroupOffsetsResponseGroup { group_id, topics, ..DescribeShareGroupOffsetsResponseGroup::default() }
 }
 
 /// All partitions that the group has to do with.
-fn known(broker: &Broker, group_id: &str) -> Vec<(String, Vec<i32>)> {
+fn known(cluster: &Cluster, group_id: &str) -> Vec<(String, Vec<i32>)> {
     let mut topics: BTreeMap<String, Vec<i32>> = BTreeMap::new();
-    for partition in broker.groups.get(group_id).into_iter().flat_map(|group| group.partitions()) {
-        if let Some(topic) = broker.topics.by_id(partition.topic_id) {
+    for partition in cluster.groups.get(group_id).into_iter().flat_map(|group| group.partitions()) {
+        if let Some(topic) = cluster.topics.by_id(partition.topic_id) {
             topics.entry(topic.name.to_string()).or_default().push(partition.partition);
         }
     }
@@ -56,18 +56,18 @@ fn known(broker: &Broker, group_id: &str) -> Vec<(String, Vec<i32>)> {
 }
 
 fn topic(
-    broker: &Broker,
+    cluster: &Cluster,
     group_id: &str,
     topic_name: String,
     partitions: &[i32],
 ) -> DescribeShareGroupOffsetsResponseTopic {
-    let topic_id = broker.topics.by_name(&topic_name).map_or(Uuid::ZERO, |topic| topic.id);
+    let topic_id = cluster.topics.by_name(&topic_name).map_or(Uuid::ZERO, |topic| topic.id);
     let partitions = partitions
         .iter()
         .map(|&partition_index| {
             let partition = TopicIdPartition { topic_id, partition: partition_index };
-            let share = broker.share_partitions.get(group_id, partition).filter(|share| share.has_state());
-            let lag = share.and_then(|_| broker.group_lag(group_id, &topic_name, partition_index));
+            let share = cluster.share_partitions.get(group_id, partition).filter(|share| share.has_state());
+            let lag = share.and_then(|_| cluster.group_lag(group_id, &topic_name, partition_index));
             DescribeShareGroupOffsetsResponsePartition {
                 partition_index,
                 start_offset: share.map_or(UNKNOWN, |share| share.start_offset()),

@@ -3,7 +3,7 @@
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
 const GROUP: i8 = 0;
@@ -11,16 +11,16 @@ const TRANSACTION: i8 = 1;
 const SHARE: i8 = 2;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: FindCoordinatorRequest,
 ) -> FindCoordinatorResponse {
     if cx.version >= 4 {
         let kind = request.key_type;
-        let coordinators = request.coordinator_keys.into_iter().map(|key| find(broker, kind, key)).collect();
+        let coordinators = request.coordinator_keys.into_iter().map(|key| find(cluster, kind, key)).collect();
         return FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() };
     }
-    let found = find(broker, request.key_type, request.key);
+    let found = find(cluster, request.key_type, request.key);
     FindCoordinatorResponse {
         error_code: found.error_code,
         error_message: if found.error_code.is_none() { Some("NONE".to_owned()) } else { found.error_message },
@@ -31,7 +31,7 @@ pub(crate) fn handle(
     }
 }
 
-fn find(broker: &Broker, kind: i8, key: String) -> Coordinator {
+fn find(cluster: &Cluster, kind: i8, key: String) -> Coordinator {
     let message = match kind {
         GROUP => None,
         SHARE if is_share_partition(&key) => None,
@@ -41,9 +41,9 @@ fn find(broker: &Broker, kind: i8, key: String) -> Coordinator {
     match message {
         None => Coordinator {
             key,
-            node_id: broker.node_id,
-            host: broker.host.clone(),
-            port: broker.port.into(),
+            node_id: cluster.node_id,
+            host: cluster.host.clone(),
+            port: cluster.port.into(),
             error_code: ErrorCode::NONE,
             error_message: Some(String::new()),
         },

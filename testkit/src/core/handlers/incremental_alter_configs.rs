@@ -9,7 +9,7 @@ use ackflow_protocol::messages::incremental_alter_configs::{
 use ackflow_protocol::wire::ErrorCode;
 
 use super::describe_configs::{BROKER, GROUP, TOPIC};
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::{self, ConfigDef, ConfigType, Values};
 use crate::core::dispatch::RequestContext;
 
@@ -21,7 +21,7 @@ const SUBTRACT: i8 = 3;
 type Refusal = (ErrorCode, String);
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse {
@@ -29,7 +29,7 @@ pub(crate) fn handle(
         .resources
         .into_iter()
         .map(|resource| {
-            let altered = alter(broker, &resource, request.validate_only);
+            let altered = alter(cluster, &resource, request.validate_only);
             let (error_code, error_message) = match altered {
                 Ok(()) => (ErrorCode::NONE, None),
                 Err((code, message)) => (code, Some(message)),
@@ -45,7 +45,7 @@ pub(crate) fn handle(
     IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() }
 }
 
-fn alter(broker: &mut Broker, resource: &AlterConfigsResource, validate_only: bool) -> Result<(), Refusal> {
+fn alter(cluster: &mut Cluster, resource: &AlterConfigsResource, validate_only: bool) -> Result<(), Refusal> {
     let invalid = |message: String| (ErrorCode::INVALID_REQUEST, message);
     if let Some(config) = resource.configs.iter().find(|c| c.value.is_none() && c.config_operation != DELETE) {
         return Err(invalid(format!("Null value not supported for : {}", config.name)));
@@ -58,7 +58,7 @@ fn alter(broker: &mut Broker, resource: &AlterConfigsResource, validate_only: bo
     match resource.resource_type {
         TOPIC => {
             let unknown = || (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, format!("The topic '{name}' does not exist."));
-            let topic = broker.topics.by_name_mut(name).ok_or_else(unknown)?;
+            let topic = cluster.topics.by_name_mut(name).ok_or_else(unknown)?;
             let values = changed(configs::topic::DEFS, topic.configs.clone(), &resource.configs)?;
             configs::topic::check(&values).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
             if !validate_only {
@@ -68,19 +68,19 @@ fn alter(broker: &mut Broker, resource: &AlterConfigsResource, validate_only: bo
         }
         GROUP if name.is_empty() => Err(invalid("Default group resources are not allowed.".to_owned())),
         GROUP => {
-            let values = broker.group_configs.get(name).cloned().unwrap_or_default();
+            let values = cluster.group_configs.get(name).cloned().unwrap_or_default();
             let values = changed(configs::group::DEFS, values, &resource.configs)?;
-            configs::group::check(&values, &broker.config).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
+            configs::group::check(&values, &cluster.config).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
             if !validate_only {
-                broker.group_configs.insert(name.clone(), values);
+                cluster.group_configs.insert(name.clone(), values);
             }
             Ok(())
         }
-        BROKER if name.is_empty() || *name == broker.node_id.to_string() => {
+        BROKER if name.is_empty() || *name == cluster.node_id.to_string() => {
             let names: Vec<&str> = resource.configs.iter().map(|config| config.name.as_str()).collect();
             Err(invalid(format!("Cannot update these configs dynamically: [{}]", names.join(", "))))
         }
-        BROKER => Err(invalid(format!("Unexpected broker id, expected {}, but received {name}", broker.node_id))),
+        BROKER => Err(invalid(format!("Unexpected broker id, expected {}, but received {name}", cluster.node_id))),
         other => Err(invalid(format!("Unknown resource type {other}"))),
     }
 }

@@ -3,11 +3,11 @@
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use ackflow_protocol::wire::ErrorCode;
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: InitProducerIdRequest,
 ) -> InitProducerIdResponse {
@@ -18,7 +18,7 @@ pub(crate) fn handle(
             ..InitProducerIdResponse::default()
         };
     }
-    let producer_id = broker.next_producer_id;
-    broker.next_producer_id += 1;
+    let producer_id = cluster.next_producer_id;
+    cluster.next_producer_id += 1;
     InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
 }

@@ -2,16 +2,16 @@
 
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse, ListedGroup};
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
 const SHARE: &str = "share";
 
-pub(crate) fn handle(broker: &mut Broker, _: &RequestContext<'_>, request: ListGroupsRequest) -> ListGroupsResponse {
+pub(crate) fn handle(cluster: &mut Cluster, _: &RequestContext<'_>, request: ListGroupsRequest) -> ListGroupsResponse {
     let wanted = |filter: &[String], text: &str| {
         filter.is_empty() || filter.iter().any(|wanted| wanted.eq_ignore_ascii_case(text))
     };
-    let groups = broker
+    let groups = cluster
         .groups
         .iter()
         .filter(|(_, group)| wanted(&request.states_filter, group.state()) && wanted(&request.types_filter, SHARE))

@@ -8,35 +8,35 @@ use ackflow_protocol::messages::metadata::{
 use ackflow_protocol::wire::ErrorCode;
 
 use super::{CLUSTER_OPERATIONS, TOPIC_OPERATIONS, operations};
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::Values;
 use crate::core::dispatch::RequestContext;
 use crate::core::handlers::create_topics;
 use crate::core::log::LEADER_EPOCH;
 use crate::core::topics::{Topic, check_name};
 
-pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: MetadataRequest) -> MetadataResponse {
+pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: MetadataRequest) -> MetadataResponse {
     let operations_asked = request.include_topic_authorized_operations;
     let topics = match request.topics {
-        None => broker.topics.iter().map(|topic| describe(broker, topic, operations_asked)).collect(),
+        None => cluster.topics.iter().map(|topic| describe(cluster, topic, operations_asked)).collect(),
         // Before version 1 there was no null: no topic named meant all of them.
         Some(topics) if topics.is_empty() && cx.version == 0 => {
-            broker.topics.iter().map(|topic| describe(broker, topic, operations_asked)).collect()
+            cluster.topics.iter().map(|topic| describe(cluster, topic, operations_asked)).collect()
         }
         Some(topics) => topics
             .into_iter()
-            .map(|topic| find(broker, cx.version, topic, request.allow_auto_topic_creation, operations_asked))
+            .map(|topic| find(cluster, cx.version, topic, request.allow_auto_topic_creation, operations_asked))
             .collect(),
     };
     MetadataResponse {
         brokers: vec![MetadataResponseBroker {
-            node_id: broker.node_id,
-            host: broker.host.clone(),
-            port: broker.port.into(),
+            node_id: cluster.node_id,
+            host: cluster.host.clone(),
+            port: cluster.port.into(),
             rack: None,
         }],
-        cluster_id: Some(broker.cluster_id.to_string()),
-        controller_id: broker.node_id,
+        cluster_id: Some(cluster.cluster_id.to_string()),
+        controller_id: cluster.node_id,
         topics,
         cluster_authorized_operations: operations(request.include_cluster_authorized_operations, CLUSTER_OPERATIONS),
         ..MetadataResponse::default()
@@ -44,17 +44,17 @@ pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: Meta
 }
 
 fn find(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     version: i16,
     asked: MetadataRequestTopic,
     create: bool,
     operations_asked: bool,
 ) -> MetadataResponseTopic {
     let Some(name) = asked.name else {
-        let error_code = match broker.topics.by_id(asked.topic_id) {
+        let error_code = match cluster.topics.by_id(asked.topic_id) {
             // Ids are in the schema before they work.
             _ if version < 12 => ErrorCode::INVALID_REQUEST,
-            Some(topic) => return describe(broker, topic, operations_asked),
+            Some(topic) => return describe(cluster, topic, operations_asked),
             None => ErrorCode::UNKNOWN_TOPIC_ID,
         };
         let name = (version < 12).then(String::new);
@@ -65,12 +65,12 @@ fn find(
             ..MetadataResponseTopic::default()
         };
     };
-    if create && broker.config.is_true("auto.create.topics.enable") && broker.topics.by_name(&name).is_none() {
+    if create && cluster.config.is_true("auto.create.topics.enable") && cluster.topics.by_name(&name).is_none() {
         // A name that is not allowed is answered below.
-        let _ = create_topics::create(broker, &name, -1, Values::new(), false);
+        let _ = create_topics::create(cluster, &name, -1, Values::new(), false);
     }
-    match broker.topics.by_name(&name) {
-        Some(topic) => describe(broker, topic, operations_asked),
+    match cluster.topics.by_name(&name) {
+        Some(topic) => describe(cluster, topic, operations_asked),
         None => {
             let valid = check_name(&name).is_ok();
             let error_code =
@@ -80,7 +80,7 @@ fn find(
     }
 }
 
-fn describe(broker: &Broker, topic: &Topic, operations_asked: bool) -> MetadataResponseTopic {
+fn describe(cluster: &Cluster, topic: &Topic, operations_asked: bool) -> MetadataResponseTopic {
     MetadataResponseTopic {
         name: Some(topic.name.to_string()),
         topic_id: topic.id,
@@ -88,10 +88,10 @@ fn describe(broker: &Broker, topic: &Topic, operations_asked: bool) -> MetadataR
             .zip(&topic.partitions)
             .map(|(partition_index, _)| MetadataResponsePartition {
                 partition_index,
-                leader_id: broker.node_id,
+                leader_id: cluster.node_id,
                 leader_epoch: LEADER_EPOCH,
-                replica_nodes: vec![broker.node_id],
-                isr_nodes: vec![broker.node_id],
+                replica_nodes: vec![cluster.node_id],
+                isr_nodes: vec![cluster.node_id],
                 ..MetadataResponsePartition::default()
             })
             .collect(),

@@ -8,7 +8,7 @@ use ackflow_protocol::messages::produce::{
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 use bytes::Bytes;
 
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::topic::append_rules;
 use crate::core::dispatch::{Answer, RequestContext};
 use crate::core::log::AppendError;
@@ -25,21 +25,21 @@ pub(crate) struct Appended {
     append_time: Option<i64>,
 }
 
-pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ProduceRequest) -> Answer {
+pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: ProduceRequest) -> Answer {
     let mut responses = Vec::with_capacity(request.topic_data.len());
     let refusal = refuse(&request);
     for topic in request.topic_data {
         let id = if cx.version >= BY_ID {
             Some(topic.topic_id)
         } else {
-            broker.topics.by_name(&topic.name).map(|topic| topic.id)
+            cluster.topics.by_name(&topic.name).map(|topic| topic.id)
         };
         let partition_responses = topic
             .partition_data
             .into_iter()
             .map(|data| match &refusal {
                 Some(error) => response(data.index, Err(error.clone())),
-                None => append_one(broker, cx.now, id, data),
+                None => append_one(cluster, cx.now, id, data),
             })
             .collect();
         responses.push(TopicProduceResponse { name: topic.name, topic_id: topic.topic_id, partition_responses });
@@ -67,7 +67,7 @@ fn refuse(request: &ProduceRequest) -> Option<AppendError> {
 }
 
 fn append_one(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     now: Instant,
     topic_id: Option<Uuid>,
     data: PartitionProduceData,
@@ -75,7 +75,7 @@ fn append_one(
     let appended = match topic_id {
         Some(topic_id) => {
             let partition = TopicIdPartition { topic_id, partition: data.index };
-            append(broker, now, partition, &data.records.unwrap_or_default())
+            append(cluster, now, partition, &data.records.unwrap_or_default())
         }
         None => Err(AppendError {
             code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -106,17 +106,17 @@ fn response(index: i32, appended: Result<Appended, AppendError>) -> PartitionPro
 
 /// Appends a producer's batch and wakes whoever waits for it.
 pub(crate) fn append(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     now: Instant,
     partition: TopicIdPartition,
     records: &Bytes,
 ) -> Result<Appended, AppendError> {
     let unknown = |code: ErrorCode| AppendError { code, message: code.meaning().to_owned() };
-    let topic = broker.topics.by_id_mut(partition.topic_id).ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_ID))?;
-    let rules = append_rules(&topic.configs, &broker.config, broker.clock.millis(now));
+    let topic = cluster.topics.by_id_mut(partition.topic_id).ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_ID))?;
+    let rules = append_rules(&topic.configs, &cluster.config, cluster.clock.millis(now));
     let log = usize::try_from(partition.partition).ok().and_then(|index| topic.partitions.get_mut(index));
     let log = log.ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
     let base_offset = log.produce(records, rules)?;
-    broker.woken.insert(partition);
+    cluster.woken.insert(partition);
     Ok(Appended { base_offset, append_time: rules.append_time })
 }

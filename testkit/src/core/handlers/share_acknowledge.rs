@@ -9,37 +9,37 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use super::acknowledgements::{self, AcknowledgeRules};
 use super::share_group_heartbeat::is_member_id;
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::share::session::{FINAL_EPOCH, INITIAL_EPOCH, SessionKey};
 use crate::core::topics::TopicIdPartition;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: ShareAcknowledgeRequest,
 ) -> ShareAcknowledgeResponse {
-    match acknowledge(broker, cx, request) {
+    match acknowledge(cluster, cx, request) {
         Ok(response) => response,
         Err(error_code) => ShareAcknowledgeResponse { error_code, ..ShareAcknowledgeResponse::default() },
     }
 }
 
 fn acknowledge(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: ShareAcknowledgeRequest,
 ) -> Result<ShareAcknowledgeResponse, ErrorCode> {
-    if broker.share_version == 0 {
+    if cluster.share_version == 0 {
         return Err(ErrorCode::UNSUPPORTED_VERSION);
     }
     let key = session_key(request.group_id.as_deref(), request.member_id.as_deref())?;
     match request.share_session_epoch {
         INITIAL_EPOCH => return Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH),
-        FINAL_EPOCH if !broker.sessions.contains(&key) => return Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
+        FINAL_EPOCH if !cluster.sessions.contains(&key) => return Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
         FINAL_EPOCH => {}
         epoch => {
-            broker.sessions.advance(&key, epoch, [], [])?;
+            cluster.sessions.advance(&key, epoch, [], [])?;
         }
     }
     let rules = AcknowledgeRules { version: cx.version, is_renew_ack: request.is_renew_ack };
@@ -49,7 +49,7 @@ fn acknowledge(
             let partition = TopicIdPartition { topic_id: topic.topic_id, partition: asked.partition_index };
             let ranges: Vec<_> = asked.acknowledgement_batches.iter().map(Into::into).collect();
             let outcome =
-                acknowledgements::acknowledge(broker, cx.now, &key.group, &key.member, partition, &ranges, rules);
+                acknowledgements::acknowledge(cluster, cx.now, &key.group, &key.member, partition, &ranges, rules);
             let (error_code, error_message) = outcome.err().unwrap_or_default();
             by_topic.entry(topic.topic_id).or_default().push(PartitionData {
                 partition_index: asked.partition_index,
@@ -61,11 +61,11 @@ fn acknowledge(
         }
     }
     if request.share_session_epoch == FINAL_EPOCH
-        && let Some(partitions) = broker.sessions.close(&key)
+        && let Some(partitions) = cluster.sessions.close(&key)
     {
-        broker.release(&key.group, &key.member, partitions);
+        cluster.release(&key.group, &key.member, partitions);
     }
-    let lock_duration = broker.group_config(&key.group).limits().lock_duration;
+    let lock_duration = cluster.group_config(&key.group).limits().lock_duration;
     Ok(ShareAcknowledgeResponse {
         acquisition_lock_timeout_ms: i32::try_from(lock_duration.as_millis()).unwrap_or(i32::MAX),
         responses: by_topic

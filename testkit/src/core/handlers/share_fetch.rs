@@ -17,21 +17,21 @@ use crate::core::share::fetch::{AcknowledgeOutcome, Fetched, ShareFetch};
 use crate::core::share::partition::AcquireMode;
 use crate::core::share::session::{FINAL_EPOCH, INITIAL_EPOCH, SessionKey};
 use crate::core::topics::TopicIdPartition;
-use crate::core::{Broker, Due};
+use crate::core::{Cluster, Due};
 
-pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: ShareFetchRequest) -> Answer {
+pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: ShareFetchRequest) -> Answer {
     let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or_default());
-    match begin(broker, cx, &request) {
+    match begin(cluster, cx, &request) {
         Ok(mut fetch) => {
             if fetch.max_records <= 0 || fetch.max_bytes <= 0 {
                 fetch.partitions.clear();
             }
-            match broker.fetch(cx.now, &fetch, wait.is_zero()) {
-                Some(fetched) => Answer::Reply(reply(broker, &fetch, fetched)),
+            match cluster.fetch(cx.now, &fetch, wait.is_zero()) {
+                Some(fetched) => Answer::Reply(reply(cluster, &fetch, fetched)),
                 None => {
-                    let id = broker.parked.park(cx.connection, fetch);
-                    let timer = broker.timers.schedule(cx.now + wait, Due::Fetch(id));
-                    if let Some(parked) = broker.parked.get_mut(id) {
+                    let id = cluster.parked.park(cx.connection, fetch);
+                    let timer = cluster.timers.schedule(cx.now + wait, Due::Fetch(id));
+                    if let Some(parked) = cluster.parked.get_mut(id) {
                         parked.timer = Some(timer);
                     }
                     Answer::Parked
@@ -41,7 +41,7 @@ pub(crate) fn handle(broker: &mut Broker, cx: &RequestContext<'_>, request: Shar
         // A client that finds no room for its session is held back, so that it does not ask again at once.
         Err(code @ ErrorCode::SHARE_SESSION_LIMIT_REACHED) if !wait.is_zero() => {
             let reply = encode(cx.version, cx.correlation_id, &refusal(code));
-            broker.timers.schedule(cx.now + wait, Due::Reply(cx.connection, reply));
+            cluster.timers.schedule(cx.now + wait, Due::Reply(cx.connection, reply));
             Answer::Parked
         }
         Err(code) => cx.reply(&refusal(code)),
@@ -53,8 +53,8 @@ fn refusal(error_code: ErrorCode) -> ShareFetchResponse {
 }
 
 /// Does what comes before fetching: checks, session, acknowledgements.
-fn begin(broker: &mut Broker, cx: &RequestContext<'_>, request: &ShareFetchRequest) -> Result<ShareFetch, ErrorCode> {
-    if broker.share_version == 0 {
+fn begin(cluster: &mut Cluster, cx: &RequestContext<'_>, request: &ShareFetchRequest) -> Result<ShareFetch, ErrorCode> {
+    if cluster.share_version == 0 {
         return Err(ErrorCode::UNSUPPORTED_VERSION);
     }
     let key = session_key(request.group_id.as_deref(), request.member_id.as_deref())?;
@@ -64,15 +64,15 @@ fn begin(broker: &mut Broker, cx: &RequestContext<'_>, request: &ShareFetchReque
         _ => return Err(ErrorCode::UNKNOWN_SERVER_ERROR),
     };
     check_renewal(request)?;
-    let partitions = enter_session(broker, cx, request, &key)?;
-    broker.open_share_partitions(cx.now, &key.group, &partitions);
-    let acknowledged = acknowledge(broker, cx, request, &key);
+    let partitions = enter_session(cluster, cx, request, &key)?;
+    cluster.open_share_partitions(cx.now, &key.group, &partitions);
+    let acknowledged = acknowledge(cluster, cx, request, &key);
     if request.share_session_epoch == FINAL_EPOCH
-        && let Some(partitions) = broker.sessions.close(&key)
+        && let Some(partitions) = cluster.sessions.close(&key)
     {
-        broker.release(&key.group, &key.member, partitions);
+        cluster.release(&key.group, &key.member, partitions);
     }
-    let most_bytes = i32::try_from(broker.config.int("fetch.max.bytes")).unwrap_or(i32::MAX);
+    let most_bytes = i32::try_from(cluster.config.int("fetch.max.bytes")).unwrap_or(i32::MAX);
     Ok(ShareFetch {
         version: cx.version,
         opens_session: request.share_session_epoch == INITIAL_EPOCH,
@@ -99,7 +99,7 @@ fn check_renewal(request: &ShareFetchRequest) -> Result<(), ErrorCode> {
 
 /// Opens or goes on with the session; gives the partitions to fetch from, none where it ends.
 fn enter_session(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: &ShareFetchRequest,
     key: &SessionKey,
@@ -109,7 +109,7 @@ fn enter_session(
         topic.partitions.iter().map(move |asked| partition(asked.partition_index))
     });
     match request.share_session_epoch {
-        FINAL_EPOCH if !broker.sessions.contains(key) => Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
+        FINAL_EPOCH if !cluster.sessions.contains(key) => Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
         FINAL_EPOCH => Ok(Vec::new()),
         INITIAL_EPOCH => {
             let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
@@ -117,8 +117,8 @@ fn enter_session(
                 return Err(ErrorCode::INVALID_REQUEST);
             }
             let partitions: BTreeSet<TopicIdPartition> = named.collect();
-            let limit = usize::try_from(broker.config.int("group.share.max.share.sessions")).unwrap_or(usize::MAX);
-            broker.sessions.open(key.clone(), cx.connection, partitions.clone(), limit)?;
+            let limit = usize::try_from(cluster.config.int("group.share.max.share.sessions")).unwrap_or(usize::MAX);
+            cluster.sessions.open(key.clone(), cx.connection, partitions.clone(), limit)?;
             Ok(partitions.into_iter().collect())
         }
         epoch => {
@@ -126,13 +126,13 @@ fn enter_session(
                 let partition = |&index: &i32| TopicIdPartition { topic_id: topic.topic_id, partition: index };
                 topic.partitions.iter().map(partition)
             });
-            broker.sessions.advance(key, epoch, named, forgotten).map(|all| all.iter().copied().collect())
+            cluster.sessions.advance(key, epoch, named, forgotten).map(|all| all.iter().copied().collect())
         }
     }
 }
 
 fn acknowledge(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: &ShareFetchRequest,
     key: &SessionKey,
@@ -144,7 +144,7 @@ fn acknowledge(
             let partition = TopicIdPartition { topic_id: topic.topic_id, partition: asked.partition_index };
             let ranges: Vec<_> = asked.acknowledgement_batches.iter().map(Into::into).collect();
             let outcome =
-                acknowledgements::acknowledge(broker, cx.now, &key.group, &key.member, partition, &ranges, rules);
+                acknowledgements::acknowledge(cluster, cx.now, &key.group, &key.member, partition, &ranges, rules);
             outcomes.insert(partition, outcome);
         }
     }
@@ -161,7 +161,7 @@ fn rotated(mut partitions: Vec<TopicIdPartition>, epoch: i32) -> Vec<TopicIdPart
 }
 
 /// The answer to a fetch: partitions with records, errors or acknowledgements.
-pub(crate) fn reply(broker: &Broker, fetch: &ShareFetch, fetched: BTreeMap<TopicIdPartition, Fetched>) -> Bytes {
+pub(crate) fn reply(cluster: &Cluster, fetch: &ShareFetch, fetched: BTreeMap<TopicIdPartition, Fetched>) -> Bytes {
     let mut partitions: BTreeMap<TopicIdPartition, PartitionData> = BTreeMap::new();
     for (partition, outcome) in &fetch.acknowledged {
         let data = partitions.entry(*partition).or_insert_with(|| empty(*partition));
@@ -195,7 +195,7 @@ pub(crate) fn reply(broker: &Broker, fetch: &ShareFetch, fetched: BTreeMap<Topic
     for (partition, data) in partitions {
         by_topic.entry(partition.topic_id).or_default().push(data);
     }
-    let lock_duration = broker.group_config(&fetch.key.group).limits().lock_duration;
+    let lock_duration = cluster.group_config(&fetch.key.group).limits().lock_duration;
     let response = ShareFetchResponse {
         acquisition_lock_timeout_ms: i32::try_from(lock_duration.as_millis()).unwrap_or(i32::MAX),
         responses: by_topic

@@ -8,35 +8,35 @@ use ackflow_protocol::messages::share_group_describe::{
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use super::{GROUP_OPERATIONS, operations};
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::share::group::{self, ShareGroup};
 use crate::core::topics::Topics;
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     _: &RequestContext<'_>,
     request: ShareGroupDescribeRequest,
 ) -> ShareGroupDescribeResponse {
     let asked = request.include_authorized_operations;
-    let groups = request.group_ids.into_iter().map(|id| describe(broker, id, asked)).collect();
+    let groups = request.group_ids.into_iter().map(|id| describe(cluster, id, asked)).collect();
     ShareGroupDescribeResponse { groups, ..ShareGroupDescribeResponse::default() }
 }
 
-fn describe(broker: &Broker, group_id: String, operations_asked: bool) -> DescribedGroup {
+fn describe(cluster: &Cluster, group_id: String, operations_asked: bool) -> DescribedGroup {
     let refused = |group_id, error_code, error_message| DescribedGroup {
         error_code,
         error_message,
         group_id,
         ..DescribedGroup::default()
     };
-    if broker.share_version == 0 {
+    if cluster.share_version == 0 {
         return refused(group_id, ErrorCode::UNSUPPORTED_VERSION, None);
     }
     if group_id.is_empty() {
         return refused(group_id, ErrorCode::INVALID_GROUP_ID, None);
     }
-    let Some(group) = broker.groups.get(&group_id) else {
+    let Some(group) = cluster.groups.get(&group_id) else {
         let message = format!("Group {group_id} not found.");
         return refused(group_id, ErrorCode::GROUP_ID_NOT_FOUND, Some(message));
     };
@@ -46,7 +46,7 @@ fn describe(broker: &Broker, group_id: String, operations_asked: bool) -> Descri
         group_epoch: group.epoch,
         assignment_epoch: group.assignment_epoch,
         assignor_name: "simple".to_owned(),
-        members: members(&broker.topics, group),
+        members: members(&cluster.topics, group),
         authorized_operations: operations(operations_asked, GROUP_OPERATIONS),
         ..DescribedGroup::default()
     }

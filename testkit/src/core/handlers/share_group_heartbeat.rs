@@ -9,7 +9,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use crate::core::dispatch::RequestContext;
 use crate::core::share::group::{GroupError, Heartbeat, JOIN_EPOCH, LEAVE_EPOCH};
-use crate::core::{Broker, Due};
+use crate::core::{Cluster, Due};
 
 /// The longest member id.
 const MAX_MEMBER_ID: usize = 36;
@@ -20,13 +20,13 @@ pub(crate) fn is_member_id(member_id: &str) -> bool {
 }
 
 pub(crate) fn handle(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: ShareGroupHeartbeatRequest,
 ) -> ShareGroupHeartbeatResponse {
-    let answered = check(broker, &request).and_then(|()| match request.member_epoch {
-        LEAVE_EPOCH => leave(broker, &request).map_err(|(code, message)| (code, Some(message))),
-        _ => heartbeat(broker, cx, &request).map_err(|(code, message)| (code, Some(message))),
+    let answered = check(cluster, &request).and_then(|()| match request.member_epoch {
+        LEAVE_EPOCH => leave(cluster, &request).map_err(|(code, message)| (code, Some(message))),
+        _ => heartbeat(cluster, cx, &request).map_err(|(code, message)| (code, Some(message))),
     });
     answered.unwrap_or_else(|(error_code, error_message)| ShareGroupHeartbeatResponse {
         error_code,
@@ -35,8 +35,8 @@ pub(crate) fn handle(
     })
 }
 
-fn check(broker: &Broker, request: &ShareGroupHeartbeatRequest) -> Result<(), (ErrorCode, Option<String>)> {
-    if broker.share_version == 0 {
+fn check(cluster: &Cluster, request: &ShareGroupHeartbeatRequest) -> Result<(), (ErrorCode, Option<String>)> {
+    if cluster.share_version == 0 {
         return Err((ErrorCode::UNSUPPORTED_VERSION, None));
     }
     let message = if !is_member_id(&request.member_id) {
@@ -55,10 +55,13 @@ fn check(broker: &Broker, request: &ShareGroupHeartbeatRequest) -> Result<(), (E
     Err((ErrorCode::INVALID_REQUEST, message.map(str::to_owned)))
 }
 
-fn leave(broker: &mut Broker, request: &ShareGroupHeartbeatRequest) -> Result<ShareGroupHeartbeatResponse, GroupError> {
-    let member = broker.groups.remove(&request.group_id, &request.member_id)?;
+fn leave(
+    cluster: &mut Cluster,
+    request: &ShareGroupHeartbeatRequest,
+) -> Result<ShareGroupHeartbeatResponse, GroupError> {
+    let member = cluster.groups.remove(&request.group_id, &request.member_id)?;
     if let Some(timer) = member.session_timer {
-        broker.timers.cancel(timer);
+        cluster.timers.cancel(timer);
     }
     Ok(ShareGroupHeartbeatResponse {
         member_id: Some(request.member_id.clone()),
@@ -68,11 +71,11 @@ fn leave(broker: &mut Broker, request: &ShareGroupHeartbeatRequest) -> Result<Sh
 }
 
 fn heartbeat(
-    broker: &mut Broker,
+    cluster: &mut Cluster,
     cx: &RequestContext<'_>,
     request: &ShareGroupHeartbeatRequest,
 ) -> Result<ShareGroupHeartbeatResponse, GroupError> {
-    let config = broker.group_config(&request.group_id);
+    let config = cluster.group_config(&request.group_id);
     let (settings, heartbeat_interval_ms) = (config.membership(), config.heartbeat_interval_ms());
     let heartbeat = Heartbeat {
         member_id: &request.member_id,
@@ -82,13 +85,13 @@ fn heartbeat(
         client_id: cx.client_id,
         client_host: cx.client_host,
     };
-    let answer = broker.groups.heartbeat(cx.now, settings, &broker.topics, &request.group_id, &heartbeat)?;
-    if let Some(member) = broker.groups.member_mut(&request.group_id, &request.member_id) {
+    let answer = cluster.groups.heartbeat(cx.now, settings, &cluster.topics, &request.group_id, &heartbeat)?;
+    if let Some(member) = cluster.groups.member_mut(&request.group_id, &request.member_id) {
         if let Some(timer) = member.session_timer.take() {
-            broker.timers.cancel(timer);
+            cluster.timers.cancel(timer);
         }
         let due = Due::Session { group: request.group_id.clone(), member: request.member_id.clone() };
-        member.session_timer = Some(broker.timers.schedule(cx.now + settings.session_timeout, due));
+        member.session_timer = Some(cluster.timers.schedule(cx.now + settings.session_timeout, due));
     }
     let assignment = answer.assignment.map(|partitions| {
         let mut topics: BTreeMap<Uuid, Vec<i32>> = BTreeMap::new();

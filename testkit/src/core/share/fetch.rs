@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::partition::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
 use super::session::SessionKey;
-use crate::core::Broker;
+use crate::core::Cluster;
 use crate::core::configs::OffsetReset;
 use crate::core::log::{PartitionLog, StoredBatch};
 use crate::core::topics::TopicIdPartition;
@@ -59,7 +59,7 @@ struct Candidate {
     offset: i64,
 }
 
-impl Broker {
+impl Cluster {
     /// Fetches, if there is enough or if `now_or_never`; `None` where the fetch has to wait.
     pub(crate) fn fetch(
         &mut self,

@@ -9,7 +9,7 @@ use ackflow_protocol::messages::incremental_alter_configs::{
 use ackflow_protocol::wire::ErrorCode;
 
 use super::rig::{GROUP, Rig, TOPIC};
-use crate::core::{Broker, BrokerOptions};
+use crate::core::{Cluster, ClusterOptions};
 
 const SET: i8 = 0;
 const DELETE: i8 = 1;
@@ -177,9 +177,9 @@ fn lists_are_appended_to_and_subtracted_from() {
 #[test]
 fn broker_settings_are_checked_when_the_broker_is_made() {
     let broker = |configs: &[(&str, &str)]| {
-        let mut options = BrokerOptions::new(Instant::now(), 0);
+        let mut options = ClusterOptions::new(Instant::now(), 0);
         options.configs = configs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Broker::new(options).map(|_| ()).map_err(|error| error.to_string())
+        Cluster::new(options).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(broker(&[("group.share.session.timeout.ms", "60000")]), Ok(()));
     for (name, value, part) in [
@@ -192,13 +192,13 @@ fn broker_settings_are_checked_when_the_broker_is_made() {
         let error = broker(&[(name, value)]).unwrap_err();
         assert!(error.contains(part), "{error}");
     }
-    let mut options = BrokerOptions::new(Instant::now(), 0);
+    let mut options = ClusterOptions::new(Instant::now(), 0);
     options.share_version = 2;
-    assert!(Broker::new(options.clone()).unwrap_err().to_string().contains("share.version=2"));
+    assert!(Cluster::new(options.clone()).unwrap_err().to_string().contains("share.version=2"));
     options.share_version = 1;
     options.topics = vec![("bad name".to_owned(), 1)];
-    assert!(Broker::new(options.clone()).unwrap_err().to_string().contains("bad name"));
+    assert!(Cluster::new(options.clone()).unwrap_err().to_string().contains("bad name"));
     options.topics.clear();
     options.group_configs.entry("g".to_owned()).or_default().insert("share.delivery.count.limit".into(), "99".into());
-    assert!(Broker::new(options).unwrap_err().to_string().contains("range 2 to 10"));
+    assert!(Cluster::new(options).unwrap_err().to_string().contains("range 2 to 10"));
 }

@@ -104,6 +104,6 @@ fn a_lower_limit_lets_one_final_attempt_pass() {
     rig.produce(0, 1);
     let mut member = Member::new(&rig, "m1", 1, &[0]);
     assert_eq!(fetch_and_release(&mut rig, &mut member, 3), ["0[0-0x1]", "0[0-0x2]", "0[0-0x3]"]);
-    rig.broker.group_configs.get_mut("billing").unwrap().insert("share.delivery.count.limit".into(), "2".into());
+    rig.cluster.group_configs.get_mut("billing").unwrap().insert("share.delivery.count.limit".into(), "2".into());
     assert_eq!(fetch_and_release(&mut rig, &mut member, 2), ["0[0-0x4]", ""]);
 }

@@ -84,7 +84,7 @@ fn more_members_than_partitions_share_them() {
 #[test]
 fn members_with_different_subscriptions_get_what_they_asked_for() {
     let mut rig = Rig::with(&[NO_DELAY], &[]);
-    rig.broker.create_topic("audit", 2).unwrap();
+    rig.cluster.create_topic("audit", 2).unwrap();
     heartbeat(&mut rig, "both", 0, Some(&[TOPIC, "audit"]));
     heartbeat(&mut rig, "audit", 0, Some(&["audit"]));
     let audit = rig.topic_id("audit");
@@ -103,7 +103,7 @@ fn a_topic_that_is_created_later_is_assigned_later() {
     let mut rig = Rig::with(&[NO_DELAY], &[]);
     let joined = heartbeat(&mut rig, "m1", 0, Some(&["later"]));
     assert_eq!(assigned(&joined), Some(vec![]));
-    rig.broker.create_topic("later", 2).unwrap();
+    rig.cluster.create_topic("later", 2).unwrap();
     assert_eq!(assigned(&heartbeat(&mut rig, "m1", joined.member_epoch, None)), Some(vec![0, 1]));
 }
 
@@ -216,6 +216,6 @@ fn groups_are_listed_and_described() {
 #[test]
 fn without_share_groups_a_heartbeat_is_not_supported() {
     let mut rig = Rig::new();
-    rig.broker.share_version = 0;
+    rig.cluster.share_version = 0;
     assert_eq!(join(&mut rig, "m1").error_code, ErrorCode::UNSUPPORTED_VERSION);
 }

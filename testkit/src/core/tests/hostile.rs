@@ -16,7 +16,7 @@ fn handle(rig: &mut Rig, key: ApiKey, version: i16, body: Bytes) -> Answer {
         correlation_id: 1,
         client_id: Some("hostile".to_owned()),
     };
-    rig.broker.handle(rig.now, ConnectionId(1), &header, body)
+    rig.cluster.handle(rig.now, ConnectionId(1), &header, body)
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn by_duration_begins_at_the_first_record_that_is_young_enough() {
     let mut rig = reset("by_duration:PT1H");
     for age in [7200, 3700, 3500, 10] {
         let batch = batch(2, STARTED_MS - age * 1000);
-        rig.broker.produce(rig.now, TOPIC, 0, &batch).unwrap();
+        rig.cluster.produce(rig.now, TOPIC, 0, &batch).unwrap();
     }
     let mut member = Member::new(&rig, "m1", 1, &[0]);
     assert_eq!(member.fetch(&mut rig, 10), "0[4-7x1]");

@@ -212,10 +212,10 @@ fn raw_batches_keep_their_offsets_and_their_faults() {
         bytes[80] ^= 1;
         bytes.freeze()
     };
-    rig.broker.append_raw(rig.now, TOPIC, 0, raw(20)).unwrap();
-    assert_eq!(rig.broker.append_raw(rig.now, TOPIC, 0, raw(20)).unwrap_err().0, ErrorCode::OFFSET_OUT_OF_RANGE);
+    rig.cluster.append_raw(rig.now, TOPIC, 0, raw(20)).unwrap();
+    assert_eq!(rig.cluster.append_raw(rig.now, TOPIC, 0, raw(20)).unwrap_err().0, ErrorCode::OFFSET_OUT_OF_RANGE);
     assert_eq!(
-        rig.broker.append_raw(rig.now, TOPIC, 0, Bytes::from_static(b"short")).unwrap_err().0,
+        rig.cluster.append_raw(rig.now, TOPIC, 0, Bytes::from_static(b"short")).unwrap_err().0,
         ErrorCode::CORRUPT_MESSAGE
     );
     let mut member = Member::new(&rig, "m1", 1, &[0]);

@@ -16,7 +16,7 @@ use ackflow_protocol::wire::{
 };
 use bytes::Bytes;
 
-use crate::core::{Answer, Broker, BrokerOptions, ConnectionId};
+use crate::core::{Answer, Cluster, ClusterOptions, ConnectionId};
 
 /// The wall clock at the start, in ms.
 pub(super) const STARTED_MS: i64 = 1_700_000_000_000;
@@ -28,7 +28,7 @@ pub(super) const GROUP: &str = "billing";
 
 /// A broker and its clock.
 pub(super) struct Rig {
-    pub(super) broker: Broker,
+    pub(super) cluster: Cluster,
     pub(super) now: Instant,
 }
 
@@ -41,17 +41,17 @@ impl Rig {
     pub(super) fn with(configs: &[(&str, &str)], group: &[(&str, &str)]) -> Self {
         let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let now = Instant::now();
-        let mut options = BrokerOptions::new(now, STARTED_MS);
+        let mut options = ClusterOptions::new(now, STARTED_MS);
         options.topics = vec![(TOPIC.to_owned(), 3)];
         options.configs = pairs(configs);
         let mut values: std::collections::BTreeMap<String, String> = pairs(group);
         values.entry("share.auto.offset.reset".to_owned()).or_insert_with(|| "earliest".to_owned());
         options.group_configs.insert(GROUP.to_owned(), values);
-        Self { broker: Broker::new(options).unwrap(), now }
+        Self { cluster: Cluster::new(options).unwrap(), now }
     }
 
     pub(super) fn topic_id(&self, name: &str) -> Uuid {
-        self.broker.topics.by_name(name).unwrap().id
+        self.cluster.topics.by_name(name).unwrap().id
     }
 
     pub(super) fn advance(&mut self, by: Duration) {
@@ -63,8 +63,8 @@ impl Rig {
         let frame = encode_request(request, version, 7, Some("rig")).unwrap();
         let (header, body) = decode_request_header(frame.slice(SIZE_LENGTH..), ApiKey::request_is_flexible).unwrap();
         let connection = ConnectionId(connection);
-        self.broker.connected(connection, IpAddr::V4(Ipv4Addr::LOCALHOST));
-        self.broker.handle(self.now, connection, &header, body)
+        self.cluster.connected(connection, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        self.cluster.handle(self.now, connection, &header, body)
     }
 
     /// Sends a request that is answered at once.
@@ -81,13 +81,13 @@ impl Rig {
 
     /// What was fetched by a parked fetch that has become ready: connection and summary.
     pub(super) fn ready(&mut self) -> Option<(u64, String)> {
-        let (connection, frame) = self.broker.poll(self.now)?;
+        let (connection, frame) = self.cluster.poll(self.now)?;
         Some((connection.0, summary(&decode::<ShareFetchRequest>(frame, 2))))
     }
 
     /// Goes on to the next thing that is due, and gives how long that took.
     pub(super) fn next(&mut self) -> Duration {
-        let deadline = self.broker.next_deadline().expect("something is due");
+        let deadline = self.cluster.next_deadline().expect("something is due");
         let waited = deadline - self.now;
         self.now = deadline;
         waited
@@ -95,16 +95,16 @@ impl Rig {
 
     /// Appends a batch of `records` records.
     pub(super) fn produce(&mut self, partition: i32, records: usize) -> i64 {
-        self.broker.produce(self.now, TOPIC, partition, &batch(records, STARTED_MS)).unwrap()
+        self.cluster.produce(self.now, TOPIC, partition, &batch(records, STARTED_MS)).unwrap()
     }
 
     pub(super) fn lag(&self, partition: i32) -> Option<i64> {
-        self.broker.group_lag(GROUP, TOPIC, partition)
+        self.cluster.group_lag(GROUP, TOPIC, partition)
     }
 
     /// Ends a connection.
     pub(super) fn disconnect(&mut self, connection: u64) {
-        self.broker.disconnected(self.now, ConnectionId(connection));
+        self.cluster.disconnected(self.now, ConnectionId(connection));
     }
 }
 

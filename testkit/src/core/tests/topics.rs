@@ -78,7 +78,7 @@ fn api_versions_lists_what_is_served_and_the_features() {
     assert_eq!(rig.call(1, &strange).error_code, ErrorCode::INVALID_REQUEST);
     let elsewhere = ApiVersionsRequest { cluster_id: Some("other".to_owned()), node_id: 1, ..request.clone() };
     assert_eq!(rig.call(1, &elsewhere).error_code, ErrorCode::REBOOTSTRAP_REQUIRED);
-    rig.broker.share_version = 0;
+    rig.cluster.share_version = 0;
     let off = rig.call(1, &request);
     assert_eq!((off.api_keys.len(), off.finalized_features.len()), (16, 0), "the APIs are listed, the feature is off");
 }
@@ -92,7 +92,7 @@ fn a_too_new_api_versions_request_is_answered_in_version_0() {
         correlation_id: 5,
         client_id: None,
     };
-    let Answer::Reply(frame) = rig.broker.handle(rig.now, ConnectionId(1), &header, Bytes::from_static(b"?")) else {
+    let Answer::Reply(frame) = rig.cluster.handle(rig.now, ConnectionId(1), &header, Bytes::from_static(b"?")) else {
         panic!("not answered")
     };
     let (header, response) =
@@ -200,7 +200,7 @@ fn validation_creates_nothing() {
     };
     let validated = rig.call(1, &request).topics.remove(0);
     assert_eq!((validated.error_code, validated.num_partitions), (ErrorCode::NONE, 2));
-    assert!(rig.broker.topics.by_name("later").is_none());
+    assert!(rig.cluster.topics.by_name("later").is_none());
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn a_fetch_without_records_is_answered_when_the_wait_is_over() {
     assert_eq!(rig.ready(), None);
     assert_eq!(rig.next(), WAIT);
     assert_eq!(rig.ready(), Some((1, String::new())));
-    assert_eq!(rig.broker.next_deadline(), None);
+    assert_eq!(rig.cluster.next_deadline(), None);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_waiting_fetch_ends_with_its_connection() {
     rig.disconnect(1);
     rig.produce(0, 3);
     assert_eq!(rig.ready(), None);
-    assert_eq!(rig.broker.next_deadline(), None);
+    assert_eq!(rig.cluster.next_deadline(), None);
     let mut other = Member::new(&rig, "m2", 2, &[0]);
     assert_eq!(other.fetch(&mut rig, 10), "0[0-2x1]", "nothing was acquired for it");
 }
