@@ -1,6 +1,7 @@
 //! Configurations of topics, groups and brokers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use ackflow_protocol::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
 use ackflow_protocol::messages::incremental_alter_configs::{
@@ -69,8 +70,8 @@ impl ConfigResource {
     }
 }
 
-impl std::fmt::Display for ConfigResource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ConfigResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.name.as_str()) {
             (ResourceKind::Topic, name) => write!(f, "topic {name}"),
             (ResourceKind::Group, name) => write!(f, "group {name}"),
@@ -80,12 +81,22 @@ impl std::fmt::Display for ConfigResource {
     }
 }
 
-/// A change of one setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A change of one setting. The value may be a password, so `Debug` shows its length alone.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigChange {
     key: String,
     operation: i8,
     value: Option<String>,
+}
+
+impl fmt::Debug for ConfigChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigChange")
+            .field("key", &self.key)
+            .field("operation", &self.operation)
+            .field("value", &self.value.as_ref().map(|value| format!("<{} bytes>", value.len())))
+            .finish()
+    }
 }
 
 impl ConfigChange {
@@ -246,4 +257,16 @@ fn by_node<T>(
 /// The resource that an answer is about.
 fn of<'a>(asked: impl IntoIterator<Item = &'a ConfigResource>, kind: i8, name: &str) -> Option<&'a ConfigResource> {
     asked.into_iter().find(|resource| resource.kind as i8 == kind && resource.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_changes_are_not_shown() {
+        let shown = format!("{:?}", ConfigChange::set("ssl.key.password", "secret-of-the-test"));
+        assert!(shown.contains("ssl.key.password") && shown.contains("<18 bytes>"), "{shown}");
+        assert!(!shown.contains("secret-of-the-test"), "{shown}");
+    }
 }

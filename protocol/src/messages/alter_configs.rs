@@ -4,8 +4,10 @@
 //!
 //! Version 1 throttles after the answer.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
+use super::redacted::Redacted;
 use crate::wire::{ApiKey, Decode, DecodeError, Decoder, Encode, Encoder, ErrorCode, Message, Request, Response};
 
 /// The configurations.
@@ -29,12 +31,21 @@ pub struct AlterConfigsResource {
 }
 
 /// One configuration.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub struct AlterableConfig {
     /// The configuration.
     pub name: String,
-    /// The value.
+    /// The value. It may be a password, so `Debug` shows its length alone.
     pub value: Option<String>,
+}
+
+impl fmt::Debug for AlterableConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlterableConfig")
+            .field("name", &self.name)
+            .field("value", &self.value.as_ref().map(|value| Redacted(value.as_bytes())))
+            .finish()
+    }
 }
 
 impl Encode for AlterConfigsRequest {

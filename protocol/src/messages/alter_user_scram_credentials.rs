@@ -36,7 +36,7 @@ pub struct ScramCredentialUpsertion {
     pub mechanism: i8,
     /// How often the password is hashed.
     pub iterations: i32,
-    /// The salt, made at random by the client.
+    /// The salt, made at random by the client; `Debug` shows its length alone, because with it passwords can be guessed.
     pub salt: Bytes,
     /// The password after salting, good for logging in; `Debug` shows its length alone.
     pub salted_password: Bytes,
@@ -48,7 +48,7 @@ impl fmt::Debug for ScramCredentialUpsertion {
             .field("name", &self.name)
             .field("mechanism", &self.mechanism)
             .field("iterations", &self.iterations)
-            .field("salt", &self.salt)
+            .field("salt", &Redacted(&self.salt))
             .field("salted_password", &Redacted(&self.salted_password))
             .finish()
     }

@@ -1,8 +1,10 @@
 //! IncrementalAlterConfigs (key 44, versions 0-1, flexible from 1): changes single configurations (KIP-339). Sent to
 //! any broker; for a broker's own configuration to that broker.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
+use super::redacted::Redacted;
 use crate::wire::{ApiKey, Decode, DecodeError, Decoder, Encode, Encoder, ErrorCode, Message, Request, Response};
 
 /// The changes.
@@ -26,14 +28,24 @@ pub struct AlterConfigsResource {
 }
 
 /// One change.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub struct AlterableConfig {
     /// The configuration.
     pub name: String,
     /// 0: set, 1: delete (back to the default), 2: append to a list, 3: subtract from a list.
     pub config_operation: i8,
-    /// The value; `None` with delete.
+    /// The value; `None` with delete. It may be a password, so `Debug` shows its length alone.
     pub value: Option<String>,
+}
+
+impl fmt::Debug for AlterableConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlterableConfig")
+            .field("name", &self.name)
+            .field("config_operation", &self.config_operation)
+            .field("value", &self.value.as_ref().map(|value| Redacted(value.as_bytes())))
+            .finish()
+    }
 }
 
 impl Encode for IncrementalAlterConfigsRequest {

@@ -315,15 +315,34 @@ fn secrets_are_not_shown() {
     let answer = sasl_authenticate::SaslAuthenticateResponse { auth_bytes: secret.clone(), ..Default::default() };
     let credential = alter_user_scram_credentials::ScramCredentialUpsertion {
         name: "alice".into(),
+        salt: secret.clone(),
         salted_password: secret.clone(),
         ..Default::default()
     };
-    let request = alter_user_scram_credentials::AlterUserScramCredentialsRequest {
+    let credentials = alter_user_scram_credentials::AlterUserScramCredentialsRequest {
         upsertions: vec![credential],
         ..Default::default()
     };
-    for shown in [format!("{answer:?}"), format!("{request:?}")] {
-        assert!(shown.contains("<18 bytes>") && !shown.contains(&format!("{secret:?}")), "{shown}");
+    let value = Some("secret-of-the-test".to_owned());
+    let config = alter_configs::AlterableConfig { name: "ssl.key.password".into(), value: value.clone() };
+    let resource = alter_configs::AlterConfigsResource { configs: vec![config], ..Default::default() };
+    let configs = alter_configs::AlterConfigsRequest { resources: vec![resource], ..Default::default() };
+    let change = incremental_alter_configs::AlterableConfig {
+        name: "ssl.key.password".into(),
+        value: value.clone(),
+        ..Default::default()
+    };
+    let resource = incremental_alter_configs::AlterConfigsResource { configs: vec![change], ..Default::default() };
+    let changes =
+        incremental_alter_configs::IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
+    for (shown, secrets) in [
+        (format!("{answer:?}"), 1),
+        (format!("{credentials:?}"), 2),
+        (format!("{configs:?}"), 1),
+        (format!("{changes:?}"), 1),
+    ] {
+        assert_eq!(shown.matches("<18 bytes>").count(), secrets, "{shown}");
+        assert!(!shown.contains("secret-of-the-test"), "{shown}");
     }
 }
 
