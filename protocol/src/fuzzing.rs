@@ -10,12 +10,12 @@
 //! `fuzz/` has them as targets of cargo-fuzz; `tests/fuzz_replay` plays seeds, mutations of seeds and past crashes.
 
 mod frames;
-mod input;
 mod messages;
 mod records;
 mod share_consumer;
 mod text;
 
+pub use crate::valid::Input;
 pub use frames::{frame_seed, frames};
 pub use messages::{Form, Selected, message_seed, messages};
 pub use records::{BatchForm, record_seed, records};

@@ -6,10 +6,14 @@
 pub mod backoff;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+#[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]
+mod input;
 pub mod machine;
 pub mod messages;
 pub mod random;
 pub mod records;
+#[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]
+pub mod valid;
 #[cfg(feature = "json")]
 pub mod vectors;
 pub mod wire;

@@ -5,7 +5,7 @@ mod broker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::{bounded, input::Input};
+use super::{Input, bounded};
 use crate::machine::{
     AckId, AckRange, AckType, AcquireMode, Acquisition, ClientRequest, ClientResponse, CommitId, Destination, Event,
     Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine, ShareConsumerOptions, TopicIdPartition,

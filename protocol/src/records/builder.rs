@@ -211,7 +211,7 @@ fn size_nullable(bytes: Option<&[u8]>) -> usize {
     bytes.map_or(1, |bytes| varint::size(bytes.len() as i64) + bytes.len())
 }
 
-fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     match bytes {
         None => varint::put(out, -1),
         Some(bytes) => {

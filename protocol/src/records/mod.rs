@@ -36,6 +36,8 @@ mod headers;
 mod owned;
 mod record;
 mod rewrite;
+#[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]
+pub(crate) mod valid;
 mod varint;
 
 #[cfg(test)]

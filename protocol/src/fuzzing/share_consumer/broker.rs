@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::fuzzing::input::Input;
+use crate::fuzzing::Input;
 use crate::machine::{ClientRequest, ClientResponse, RequestFailure};
 use crate::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
 use crate::messages::metadata::{
