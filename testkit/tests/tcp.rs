@@ -239,7 +239,7 @@ async fn requests_that_come_in_pieces_or_together_are_answered_one_by_one() {
         client.stream.write_all(&[*byte]).await.unwrap();
     }
     for _ in 0..2 {
-        assert_eq!(client.receive::<ApiVersionsRequest>().await.api_keys.len(), 16);
+        assert_eq!(client.receive::<ApiVersionsRequest>().await.api_keys.len(), 17);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Admin and producer against brokers: each case runs on the embedded broker, and on the real Kafka that `ACKFLOW_BOOTSTRAP`
+//! Admin and producer against brokers: each case runs on the embedded broker, alone and of three nodes, and on the real Kafka that `ACKFLOW_BOOTSTRAP`
 //! names (`cargo xtask kafka --fast -- cargo test -p ackflow-client -- --ignored real_kafka_`).
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ackflow_testkit::EmbeddedBroker;
 
-/// Makes two tests of each case, which gets the bootstrap servers.
+/// Makes three tests of each case, which gets the bootstrap servers.
 macro_rules! cases {
     ($($module:ident::$case:ident;)*) => {
         mod embedded {
@@ -19,6 +19,16 @@ macro_rules! cases {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
                     let broker = crate::EmbeddedBroker::builder().fast().start().await.unwrap();
+                    crate::$module::$case(&broker.bootstrap_servers()).await;
+                }
+            )*
+        }
+
+        mod three_nodes {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let broker = crate::EmbeddedBroker::builder().fast().nodes(3).start().await.unwrap();
                     crate::$module::$case(&broker.bootstrap_servers()).await;
                 }
             )*

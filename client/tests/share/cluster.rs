@@ -47,6 +47,12 @@ impl Cluster {
         Self::new(broker.bootstrap_servers(), Some(broker)).await
     }
 
+    /// An embedded broker of three nodes, each of which leads one partition of the topic.
+    pub(crate) async fn three_nodes() -> Self {
+        let broker = EmbeddedBroker::builder().fast().nodes(3).start().await.unwrap();
+        Self::new(broker.bootstrap_servers(), Some(broker)).await
+    }
+
     /// The embedded broker, where it is one.
     pub(crate) fn broker(&self) -> &EmbeddedBroker {
         self.embedded.as_ref().unwrap()

@@ -1,17 +1,18 @@
-//! Share consumers against brokers: each case runs on the embedded broker, and on the real Kafka that `ACKFLOW_BOOTSTRAP` names
+//! Share consumers against brokers: each case runs on the embedded broker, alone and of three nodes, and on the real Kafka that `ACKFLOW_BOOTSTRAP` names
 //! (`cargo xtask kafka --fast -- cargo test -p ackflow-client -- --ignored real_kafka_`).
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod cluster;
 mod deliveries;
+mod embedded_nodes;
 mod embedded_only;
 mod failover;
 mod membership;
 mod modes;
 mod renewal;
 
-/// Makes two tests of each case.
+/// Makes three tests of each case.
 macro_rules! cases {
     ($($module:ident::$case:ident;)*) => {
         mod embedded {
@@ -19,6 +20,15 @@ macro_rules! cases {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
                     crate::cluster::within_a_minute(crate::$module::$case(crate::cluster::Cluster::embedded().await)).await;
+                }
+            )*
+        }
+
+        mod three_nodes {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::cluster::within_a_minute(crate::$module::$case(crate::cluster::Cluster::three_nodes().await)).await;
                 }
             )*
         }

@@ -64,6 +64,7 @@ pub(crate) async fn records_whose_lock_ends_are_delivered_to_others(cluster: Clu
 }
 
 pub(crate) async fn row_31_records_that_wait_too_long_for_a_poll_are_not_handed_out(cluster: Cluster) {
+    let cluster = cluster.with_one_partition().await;
     cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
     cluster.produce(0, 0..30).await;
     let mut consumer = cluster.owned(cluster.config().max_poll_records(10));

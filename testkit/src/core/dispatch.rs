@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
+use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
@@ -48,6 +49,8 @@ pub(super) struct RequestContext<'a> {
     pub(super) now: Instant,
     /// Where it came from.
     pub(super) connection: ConnectionId,
+    /// The node that it came to.
+    pub(super) node: i32,
     /// The version of the body.
     pub(super) version: i16,
     /// Repeated in the response.
@@ -83,6 +86,7 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<DeleteTopicsRequest>(),
         range::<InitProducerIdRequest>(),
         range::<DescribeConfigsRequest>(),
+        range::<CreatePartitionsRequest>(),
         range::<IncrementalAlterConfigsRequest>(),
         range::<DescribeClusterRequest>(),
         range::<ShareGroupHeartbeatRequest>(),
@@ -98,12 +102,17 @@ impl Cluster {
     /// Handles one request. The next one of the same connection may come once this one is answered.
     ///
     /// A body that cannot be read, and an API or version that is not served, close the connection as Kafka does; only
-    /// ApiVersions is answered in any version.
+    /// ApiVersions is answered in any version. So does a request on a connection that [`connected`](Self::connected) was not
+    /// told of.
     pub fn handle(&mut self, now: Instant, connection: ConnectionId, header: &RequestHeader, body: Bytes) -> Answer {
-        let client_host = self.peers.get(&connection).cloned().unwrap_or_default();
+        let Some(peer) = self.connections.get(&connection) else {
+            return Answer::Close("the connection was not announced, or has ended".to_owned());
+        };
+        let (node, client_host) = (peer.node, peer.host.clone());
         let cx = RequestContext {
             now,
             connection,
+            node,
             version: header.request_api_version,
             correlation_id: header.correlation_id,
             client_id: header.client_id.as_deref().unwrap_or_default(),
@@ -134,6 +143,7 @@ impl Cluster {
             ApiKey::DELETE_TOPICS => self.serve(cx, body, handlers::delete_topics::handle),
             ApiKey::INIT_PRODUCER_ID => self.serve(cx, body, handlers::init_producer_id::handle),
             ApiKey::DESCRIBE_CONFIGS => self.serve(cx, body, handlers::describe_configs::handle),
+            ApiKey::CREATE_PARTITIONS => self.serve(cx, body, handlers::create_partitions::handle),
             ApiKey::INCREMENTAL_ALTER_CONFIGS => self.serve(cx, body, handlers::incremental_alter_configs::handle),
             ApiKey::DESCRIBE_CLUSTER => self.serve(cx, body, handlers::describe_cluster::handle),
             ApiKey::SHARE_GROUP_HEARTBEAT => self.serve(cx, body, handlers::share_group_heartbeat::handle),

@@ -4,6 +4,9 @@
 //! arrived or the wait is over; [`Cluster::next_deadline`] says when to poll at the latest. The TCP shell
 //! ([`EmbeddedBroker`](crate::EmbeddedBroker)) drives it in real time; a simulation drives it in virtual time.
 //!
+//! A [`Cluster`] has one or more nodes; a connection leads to one of them. It is the whole cluster: one log a partition, one state
+//! of each group, so that replicas never differ. Leaders and coordinators move and nodes die when the caller says so.
+//!
 //! Answers were compared with those of Kafka 4.4.0, which is right where they differ. Known differences:
 //! - A topic that a metadata request creates is in the answer to that request; Kafka has it in the next one.
 //! - A share partition is ready at its first fetch; Kafka may answer the first fetch without it.
@@ -16,7 +19,9 @@ pub(crate) mod clock;
 pub(crate) mod configs;
 mod dispatch;
 mod handlers;
+mod leadership;
 pub(crate) mod log;
+pub(crate) mod nodes;
 mod options;
 mod random;
 pub(crate) mod share;
@@ -25,7 +30,7 @@ mod tests;
 pub(crate) mod timers;
 pub(crate) mod topics;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,12 +42,12 @@ use configs::Values;
 use configs::broker::BrokerConfig;
 use configs::group::GroupConfig;
 pub use dispatch::Answer;
-pub use options::{ClusterOptions, OptionsError};
+use nodes::Nodes;
+pub use options::{ClusterOptions, NodeOptions, OptionsError};
 use random::Random;
 use share::SharePartitions;
 use share::group::ShareGroups;
 use share::parked::{ParkedFetches, ParkedId};
-use share::session::ShareSessions;
 use timers::Timers;
 use topics::{TopicIdPartition, Topics};
 
@@ -66,14 +71,32 @@ enum Due {
     Fetch(ParkedId),
     /// A refusal that was held back.
     Reply(ConnectionId, Bytes),
+    /// The controller notices that a node is down.
+    Unregister(i32),
 }
 
-/// A Kafka cluster of one broker that is its own controller and coordinator, with all its data in memory.
+/// What [`Cluster::poll`] gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// The response to a parked request, as one frame.
+    Reply(ConnectionId, Bytes),
+    /// The connection has to be closed; the text says why. The cluster has forgotten it.
+    Close(ConnectionId, String),
+}
+
+/// Who is at the other end of a connection.
+#[derive(Debug)]
+struct Peer {
+    /// The node that it is connected to.
+    node: i32,
+    /// Its address, as `ShareGroupDescribe` shows it.
+    host: String,
+}
+
+/// A Kafka cluster of one or more brokers, with all its data in memory. Replicas share one log, so none is ever behind.
 #[derive(Debug)]
 pub struct Cluster {
-    host: String,
-    port: u16,
-    node_id: i32,
+    nodes: Nodes,
     cluster_id: Uuid,
     share_version: i16,
     clock: Clock,
@@ -83,15 +106,15 @@ pub struct Cluster {
     topics: Topics,
     next_producer_id: i64,
     groups: ShareGroups,
-    sessions: ShareSessions,
+    /// Where groups are coordinated whose coordinator was moved.
+    coordinators: BTreeMap<String, i32>,
     share_partitions: SharePartitions,
     parked: ParkedFetches,
-    /// The peer of each connection, as `ShareGroupDescribe` shows it.
-    peers: HashMap<ConnectionId, String>,
+    connections: BTreeMap<ConnectionId, Peer>,
     timers: Timers<Due>,
     /// Partitions in which records have become available since parked fetches were looked at.
     woken: BTreeSet<TopicIdPartition>,
-    ready: VecDeque<(ConnectionId, Bytes)>,
+    ready: VecDeque<Output>,
 }
 
 impl Cluster {
@@ -103,16 +126,28 @@ impl Cluster {
         if !(0..=dispatch::MAX_SHARE_VERSION).contains(&options.share_version) {
             return Err(OptionsError::ShareVersion(options.share_version));
         }
-        let config = BrokerConfig::new(options.configs).map_err(OptionsError::Config)?;
+        let mut configs = options.configs;
+        if options.nodes.len() > 1 {
+            // With Kafka's own default, 1, no partition would outlive its node.
+            let factor = || options.nodes.len().min(3).to_string();
+            configs.entry("default.replication.factor".to_owned()).or_insert_with(factor);
+        }
+        let config = BrokerConfig::new(configs).map_err(OptionsError::Config)?;
         for (group, values) in &options.group_configs {
             configs::group::check(values, &config)
                 .map_err(|reason| OptionsError::GroupConfig { group: group.clone(), reason })?;
         }
+        if options.nodes.is_empty() {
+            return Err(OptionsError::NoNodes);
+        }
+        let first = i32::try_from(config.int("node.id")).unwrap_or_default();
+        let mut nodes = Nodes::default();
+        for (id, node) in (first..).zip(options.nodes) {
+            nodes.add(id, node.host, node.port, node.rack);
+        }
         let mut random = Random::new(options.seed);
         let mut cluster = Self {
-            host: options.host,
-            port: options.port,
-            node_id: i32::try_from(config.int("node.id")).unwrap_or(i32::MAX),
+            nodes,
             cluster_id: random.uuid(),
             share_version: options.share_version,
             clock: Clock::new(options.started, options.started_ms),
@@ -122,10 +157,10 @@ impl Cluster {
             topics: Topics::default(),
             next_producer_id: 0,
             groups: ShareGroups::default(),
-            sessions: ShareSessions::default(),
+            coordinators: BTreeMap::new(),
             share_partitions: SharePartitions::default(),
             parked: ParkedFetches::default(),
-            peers: HashMap::new(),
+            connections: BTreeMap::new(),
             timers: Timers::new(),
             woken: BTreeSet::new(),
             ready: VecDeque::new(),
@@ -145,32 +180,46 @@ impl Cluster {
         usize::try_from(self.config.int("socket.request.max.bytes")).unwrap_or(usize::MAX)
     }
 
-    /// Notes the peer of a new connection. A connection that was not announced has no host in descriptions.
-    pub fn connected(&mut self, connection: ConnectionId, peer: std::net::IpAddr) {
-        self.peers.insert(connection, format!("/{peer}"));
+    /// Takes a new connection to a node. `false` where the node does not run: then the connection has to be refused.
+    pub fn connected(&mut self, connection: ConnectionId, node: i32, peer: std::net::IpAddr) -> bool {
+        let is_running = self.nodes.is_running(node);
+        if is_running {
+            self.connections.insert(connection, Peer { node, host: format!("/{peer}") });
+        }
+        is_running
     }
 
-    /// Ends what was bound to a connection: its share session, whose records are released, and a parked request.
+    /// Ends what was bound to a connection: its share session, whose records are released, and a parked request. A
+    /// connection that the cluster has forgotten is no error.
     pub fn disconnected(&mut self, now: Instant, connection: ConnectionId) {
-        self.peers.remove(&connection);
-        for id in self.parked.of_connection(connection) {
-            if let Some(timer) = self.parked.take(id).and_then(|parked| parked.timer) {
-                self.timers.cancel(timer);
-            }
-        }
-        if let Some((key, partitions)) = self.sessions.disconnected(connection) {
-            self.release(&key.group, &key.member, partitions);
+        let Some(Peer { node, .. }) = self.forget_connection(connection) else { return };
+        let sessions = self.nodes.sessions(node);
+        if let Some((key, partitions)) = sessions.disconnected(connection) {
+            let was_last = !sessions.has_members(&key.group);
+            self.release(node, &key.group, &key.member, partitions);
             // Kafka unloads the share partitions of a group when its last connection is gone. Locks that were left over,
             // on partitions that had been taken out of a session, are lost with that.
-            if !self.sessions.has_members(&key.group) {
-                self.share_partitions.forget_acquired(&key.group);
+            if was_last {
+                let topics = &self.topics;
+                self.share_partitions.unload_group(&key.group, |partition| topics.is_led_by(partition, node));
             }
         }
         self.complete_woken(now);
     }
 
-    /// The answer to a parked request, where there is one at `now`. Call it until it gives `None`.
-    pub fn poll(&mut self, now: Instant) -> Option<(ConnectionId, Bytes)> {
+    /// Forgets a connection and its parked request.
+    fn forget_connection(&mut self, connection: ConnectionId) -> Option<Peer> {
+        let peer = self.connections.remove(&connection)?;
+        for id in self.parked.of_connection(connection) {
+            if let Some(timer) = self.parked.take(id).and_then(|parked| parked.timer) {
+                self.timers.cancel(timer);
+            }
+        }
+        Some(peer)
+    }
+
+    /// What has to be done at `now`, beside the answers that [`handle`](Self::handle) gives. Call it until it gives `None`.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
         while let Some(due) = self.timers.pop_due(now) {
             match due {
                 Due::Locks(group, partition) => self.expire_locks(now, &group, partition),
@@ -179,11 +228,18 @@ impl Cluster {
                     let _ = self.groups.remove(&group, &member);
                 }
                 Due::Fetch(id) => self.complete(now, id, true),
-                Due::Reply(connection, reply) => self.ready.push_back((connection, reply)),
+                Due::Reply(connection, reply) => self.ready.push_back(Output::Reply(connection, reply)),
+                Due::Unregister(node) => self.unregister(now, node),
             }
         }
         self.complete_woken(now);
-        self.ready.pop_front()
+        loop {
+            match self.ready.pop_front()? {
+                // Its connection was cut meanwhile.
+                Output::Reply(connection, _) if !self.connections.contains_key(&connection) => {}
+                output => return Some(output),
+            }
+        }
     }
 
     /// When [`poll`](Self::poll) has something to do at the latest.
@@ -196,7 +252,7 @@ impl Cluster {
     /// # Errors
     /// What a create request would be answered: the code, and the message in Kafka's words.
     pub fn create_topic(&mut self, name: &str, partitions: i32) -> Result<Uuid, (ErrorCode, String)> {
-        handlers::create_topics::create(self, name, partitions, Values::new(), false).map(|created| created.id)
+        handlers::create_topics::create(self, name, partitions, None, Values::new(), false).map(|created| created.id)
     }
 
     /// Appends one producer's batch and gives the offset of its first record.
@@ -233,8 +289,8 @@ impl Cluster {
         let unknown = || (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, format!("no partition {partition} of {topic:?}"));
         let found = self.topics.by_name_mut(topic).ok_or_else(unknown)?;
         let topic_id = found.id;
-        let log = usize::try_from(partition).ok().and_then(|index| found.partitions.get_mut(index));
-        log.ok_or_else(unknown)?.append_raw(batch).map_err(|error| (error.code, error.message))?;
+        let found = usize::try_from(partition).ok().and_then(|index| found.partitions.get_mut(index));
+        found.ok_or_else(unknown)?.log.append_raw(batch).map_err(|error| (error.code, error.message))?;
         self.woken.insert(TopicIdPartition { topic_id, partition });
         self.complete_woken(now);
         Ok(())
@@ -253,11 +309,12 @@ impl Cluster {
         GroupConfig { values: self.group_configs.get(group), broker: &self.config }
     }
 
-    /// Gives back what a member holds in `partitions`.
-    fn release(&mut self, group: &Arc<str>, member: &str, partitions: BTreeSet<TopicIdPartition>) {
+    /// Gives back what a member holds in those of `partitions` that the node leads.
+    fn release(&mut self, node: i32, group: &Arc<str>, member: &str, partitions: BTreeSet<TopicIdPartition>) {
         let limits = self.group_config(group).limits();
         for partition in partitions {
-            if let Some(entry) = self.share_partitions.get_mut(group, partition)
+            if self.topics.is_led_by(partition, node)
+                && let Some(entry) = self.share_partitions.get_mut(group, partition)
                 && entry.partition.release_all(member, &limits)
             {
                 self.woken.insert(partition);
@@ -302,7 +359,7 @@ impl Cluster {
                     self.timers.cancel(timer);
                 }
                 let reply = handlers::share_fetch::reply(self, &parked.fetch, fetched);
-                self.ready.push_back((parked.connection, reply));
+                self.ready.push_back(Output::Reply(parked.connection, reply));
             }
             None => self.parked.put_back(id, parked),
         }

@@ -6,10 +6,9 @@ use std::time::Instant;
 /// What a [`Cluster`](super::Cluster) is made with.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    /// The host that metadata names.
-    pub host: String,
-    /// The port that metadata names.
-    pub port: u16,
+    /// The brokers, at least one. The first has the id that `node.id` of [`configs`](Self::configs) says, 1 by default, and each
+    /// other one the next.
+    pub nodes: Vec<NodeOptions>,
     /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932. Level 2, the broker's
     /// dead letter queue (KIP-1191), is not served.
     pub share_version: i16,
@@ -27,12 +26,29 @@ pub struct ClusterOptions {
     pub seed: u64,
 }
 
+/// One broker.
+#[derive(Debug, Clone)]
+pub struct NodeOptions {
+    /// The host that clients are told.
+    pub host: String,
+    /// The port that clients are told.
+    pub port: u16,
+    /// Its rack (`broker.rack`), where it has one.
+    pub rack: Option<String>,
+}
+
+impl NodeOptions {
+    /// A broker on this port of 127.0.0.1, in no rack.
+    pub fn local(port: u16) -> Self {
+        Self { host: "127.0.0.1".to_owned(), port, rack: None }
+    }
+}
+
 impl ClusterOptions {
-    /// Kafka's defaults and no topics, at an instant that stands for `started_ms`, milliseconds since 1970.
+    /// One broker with Kafka's defaults and no topics, at an instant that stands for `started_ms`, milliseconds since 1970.
     pub fn new(started: Instant, started_ms: i64) -> Self {
         Self {
-            host: "127.0.0.1".to_owned(),
-            port: 9092,
+            nodes: vec![NodeOptions::local(9092)],
             share_version: 1,
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
@@ -47,6 +63,9 @@ impl ClusterOptions {
 /// Options that make no broker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
+    /// There is no broker.
+    #[error("a cluster has at least one node")]
+    NoNodes,
     /// A broker setting is unknown or has a value that is not allowed.
     #[error("broker setting: {0}")]
     Config(String),

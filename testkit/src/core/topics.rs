@@ -16,6 +16,27 @@ pub(crate) struct TopicIdPartition {
     pub(crate) partition: i32,
 }
 
+/// One partition.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    /// Its records, which all replicas share.
+    pub(crate) log: PartitionLog,
+    /// The nodes that have it, the preferred leader first.
+    pub(crate) replicas: Vec<i32>,
+    /// The node that leads it; `None` while no replica is alive.
+    pub(crate) leader: Option<i32>,
+    /// Rises with each change of the leader.
+    pub(crate) leader_epoch: i32,
+}
+
+impl Partition {
+    /// An empty one that its first replica leads.
+    fn new(replicas: Vec<i32>) -> Self {
+        let leader = replicas.first().copied();
+        Self { log: PartitionLog::default(), replicas, leader, leader_epoch: 0 }
+    }
+}
+
 /// One topic.
 #[derive(Debug)]
 pub(crate) struct Topic {
@@ -26,7 +47,7 @@ pub(crate) struct Topic {
     /// The settings that were set on the topic itself.
     pub(crate) configs: BTreeMap<String, String>,
     /// By index.
-    pub(crate) partitions: Vec<PartitionLog>,
+    pub(crate) partitions: Vec<Partition>,
 }
 
 /// All topics.
@@ -41,10 +62,10 @@ pub(crate) struct Topics {
 const MAX_NAME: usize = 249;
 
 impl Topics {
-    /// Adds a topic whose name was checked.
-    pub(crate) fn create(&mut self, id: Uuid, name: &str, partitions: i32, configs: BTreeMap<String, String>) {
+    /// Adds a topic whose name was checked, with the replicas of each partition.
+    pub(crate) fn create(&mut self, id: Uuid, name: &str, replicas: Vec<Vec<i32>>, configs: BTreeMap<String, String>) {
         let name: Arc<str> = name.into();
-        let partitions = (0..partitions).map(|_| PartitionLog::default()).collect();
+        let partitions = replicas.into_iter().map(Partition::new).collect();
         self.by_name.insert(name.clone(), id);
         self.by_id.insert(id, Topic { id, name, configs, partitions });
     }
@@ -87,11 +108,47 @@ impl Topics {
         self.by_id.get_mut(&id)
     }
 
+    /// Adds partitions to a topic, with the replicas of each.
+    pub(crate) fn add_partitions(&mut self, name: &str, replicas: Vec<Vec<i32>>) {
+        if let Some(topic) = self.by_name_mut(name) {
+            topic.partitions.extend(replicas.into_iter().map(Partition::new));
+        }
+    }
+
+    /// All partitions of all topics, by topic name and index.
+    pub(crate) fn partition_ids(&self) -> Vec<TopicIdPartition> {
+        let mut ids = Vec::new();
+        for topic in self.iter() {
+            let id = |partition| TopicIdPartition { topic_id: topic.id, partition };
+            ids.extend((0..).zip(&topic.partitions).map(|(partition, _)| id(partition)));
+        }
+        ids
+    }
+
     /// The log of one partition.
     ///
     /// # Errors
-    /// UNKNOWN_TOPIC_ID, or UNKNOWN_TOPIC_OR_PARTITION where only the partition does not exist.
+    /// As [`partition`](Self::partition).
     pub(crate) fn log(&self, partition: TopicIdPartition) -> Result<&PartitionLog, ErrorCode> {
+        self.partition(partition).map(|partition| &partition.log)
+    }
+
+    /// Whether the node leads the partition.
+    pub(crate) fn is_led_by(&self, partition: TopicIdPartition, node: i32) -> bool {
+        self.partition(partition).is_ok_and(|partition| partition.leader == Some(node))
+    }
+
+    /// One partition.
+    pub(crate) fn partition_mut(&mut self, partition: TopicIdPartition) -> Option<&mut Partition> {
+        let topic = self.by_id.get_mut(&partition.topic_id)?;
+        usize::try_from(partition.partition).ok().and_then(|index| topic.partitions.get_mut(index))
+    }
+
+    /// One partition.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_ID, or UNKNOWN_TOPIC_OR_PARTITION where only the partition does not exist.
+    pub(crate) fn partition(&self, partition: TopicIdPartition) -> Result<&Partition, ErrorCode> {
         let topic = self.by_id.get(&partition.topic_id).ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
         usize::try_from(partition.partition)
             .ok()

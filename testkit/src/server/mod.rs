@@ -4,6 +4,8 @@ mod connection;
 pub(crate) mod owner;
 mod reader;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -18,15 +20,23 @@ use owner::Command;
 /// How long the listener rests after it could not accept, for lack of file descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections until `stop` is cancelled.
-pub(crate) async fn listen(
-    listener: TcpListener,
-    max_frame: usize,
-    commands: UnboundedSender<Command>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
-) {
-    let mut next = 0;
+/// What the listeners of all nodes share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell {
+    /// `socket.request.max.bytes`.
+    pub(crate) max_frame: usize,
+    /// To the owner of the core.
+    pub(crate) commands: UnboundedSender<Command>,
+    /// Everything that runs.
+    pub(crate) tasks: TaskTracker,
+    /// Ends everything.
+    pub(crate) stop: CancellationToken,
+    /// Names connections.
+    pub(crate) next_connection: Arc<AtomicU64>,
+}
+
+/// Accepts connections to a node until `stop` is cancelled.
+pub(crate) async fn listen(listener: TcpListener, node: i32, shell: Shell, stop: CancellationToken) {
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
@@ -40,13 +50,13 @@ pub(crate) async fn listen(
                 continue;
             }
         };
-        let id = ConnectionId(next);
-        next += 1;
+        let id = ConnectionId(shell.next_connection.fetch_add(1, Ordering::Relaxed));
         let (sender, replies) = unbounded_channel();
-        if commands.send(Command::Connected { id, peer: peer.ip(), replies: sender }).is_err() {
+        if shell.commands.send(Command::Connected { id, node, peer: peer.ip(), replies: sender }).is_err() {
             return;
         }
-        let connection = Connection { id, stream, max_frame, commands: commands.clone(), replies };
-        tasks.spawn(connection.run(stop.clone()));
+        let connection =
+            Connection { id, stream, max_frame: shell.max_frame, commands: shell.commands.clone(), replies };
+        shell.tasks.spawn(connection.run(shell.stop.clone()));
     }
 }

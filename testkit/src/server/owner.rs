@@ -1,15 +1,20 @@
 //! The one task that owns the core.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::time::Instant;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
 
-use ackflow_protocol::wire::RequestHeader;
+use ackflow_protocol::wire::{ErrorCode, RequestHeader};
 use bytes::Bytes;
+use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::{Answer, Cluster, ConnectionId};
+use super::{Shell, listen};
+use crate::core::{Answer, Cluster, ConnectionId, Output};
 
 /// Something to be done with the core.
 pub(crate) type Call = Box<dyn FnOnce(&mut Cluster, Instant) + Send>;
@@ -20,6 +25,8 @@ pub(crate) enum Command {
     Connected {
         /// Its name in the core.
         id: ConnectionId,
+        /// The node that it has connected to.
+        node: i32,
         /// Its address.
         peer: IpAddr,
         /// Where its answers go.
@@ -38,6 +45,22 @@ pub(crate) enum Command {
     Disconnected(ConnectionId),
     /// Cuts all connections.
     DisconnectAll,
+    /// Kills a node; the answer comes when its port is closed.
+    Kill {
+        /// The node.
+        node: i32,
+        /// How long the cluster takes to notice.
+        noticed_after: Duration,
+        /// For the answer.
+        done: oneshot::Sender<Result<(), NodeError>>,
+    },
+    /// Starts a node that was killed, on the address that it had.
+    Start {
+        /// The node.
+        node: i32,
+        /// For the answer.
+        done: oneshot::Sender<Result<(), NodeError>>,
+    },
     /// Does something with the core.
     Call(Call),
 }
@@ -53,24 +76,57 @@ pub(crate) enum Reply {
     Close(String),
 }
 
+/// Why a node was not killed or started.
+#[derive(Debug)]
+pub(crate) enum NodeError {
+    /// There is no such node.
+    Refused(ErrorCode, String),
+    /// Its address is taken by somebody else now.
+    Listen(SocketAddr, io::Error),
+}
+
+/// The port of a node.
+#[derive(Debug)]
+struct Port {
+    addr: SocketAddr,
+    /// Who accepts connections, and how to end that; `None` while the node is down.
+    listener: Option<(CancellationToken, JoinHandle<()>)>,
+}
+
 /// The core, and where its answers go.
 #[derive(Debug)]
 pub(crate) struct Owner {
     cluster: Cluster,
+    shell: Shell,
+    ports: BTreeMap<i32, Port>,
     connections: HashMap<ConnectionId, UnboundedSender<Reply>>,
 }
 
 impl Owner {
     /// The owner of a core that nobody is connected to.
-    pub(crate) fn new(cluster: Cluster) -> Self {
-        Self { cluster, connections: HashMap::new() }
+    pub(crate) fn new(cluster: Cluster, shell: Shell) -> Self {
+        Self { cluster, shell, ports: BTreeMap::new(), connections: HashMap::new() }
+    }
+
+    /// Lets a node accept connections.
+    pub(crate) fn open(&mut self, node: i32, addr: SocketAddr, listener: TcpListener) {
+        let stop = self.shell.stop.child_token();
+        let task = self.shell.tasks.spawn(listen(listener, node, self.shell.clone(), stop.clone()));
+        self.ports.insert(node, Port { addr, listener: Some((stop, task)) });
     }
 
     /// Serves commands and deadlines until `stop` is cancelled.
     pub(crate) async fn run(mut self, mut commands: UnboundedReceiver<Command>, stop: CancellationToken) {
         loop {
-            while let Some((id, reply)) = self.cluster.poll(Instant::now()) {
-                self.send(id, Reply::Frame(reply));
+            while let Some(output) = self.cluster.poll(Instant::now()) {
+                match output {
+                    Output::Reply(id, reply) => self.send(id, Reply::Frame(reply)),
+                    // A connection whose sender is gone closes its socket.
+                    Output::Close(id, reason) => {
+                        tracing::debug!(connection = id.0, %reason, "connection cut");
+                        self.connections.remove(&id);
+                    }
+                }
             }
             let deadline = self.cluster.next_deadline();
             let due = async {
@@ -94,9 +150,10 @@ impl Owner {
     fn execute(&mut self, command: Command) {
         let now = Instant::now();
         match command {
-            Command::Connected { id, peer, replies } => {
-                self.cluster.connected(id, peer);
-                self.connections.insert(id, replies);
+            Command::Connected { id, node, peer, replies } => {
+                if self.cluster.connected(id, node, peer) {
+                    self.connections.insert(id, replies);
+                }
             }
             Command::Request { id, header, body } => match self.cluster.handle(now, id, &header, body) {
                 Answer::Reply(frame) => self.send(id, Reply::Frame(frame)),
@@ -115,8 +172,35 @@ impl Owner {
                     self.cluster.disconnected(now, id);
                 }
             }
+            Command::Kill { node, noticed_after, done } => self.kill(now, node, noticed_after, done),
+            Command::Start { node, done } => {
+                // A caller that has gone away wants no answer.
+                let _ = done.send(self.start(now, node));
+            }
             Command::Call(call) => call(&mut self.cluster, now),
         }
+    }
+
+    fn kill(&mut self, now: Instant, node: i32, noticed_after: Duration, done: oneshot::Sender<Result<(), NodeError>>) {
+        let killed = self.cluster.kill_node(now, node, noticed_after);
+        let listener = self.ports.get_mut(&node).and_then(|port| port.listener.take());
+        self.shell.tasks.spawn(async move {
+            if let Some((stop, task)) = listener {
+                stop.cancel();
+                // It has nothing that could panic, and its end is all that matters.
+                let _ = task.await;
+            }
+            let _ = done.send(killed.map_err(|(code, message)| NodeError::Refused(code, message)));
+        });
+    }
+
+    fn start(&mut self, now: Instant, node: i32) -> Result<(), NodeError> {
+        if let Some(port) = self.ports.get(&node).filter(|port| port.listener.is_none()) {
+            let addr = port.addr;
+            let listener = bind(addr).map_err(|error| NodeError::Listen(addr, error))?;
+            self.open(node, addr, listener);
+        }
+        self.cluster.start_node(now, node).map_err(|(code, message)| NodeError::Refused(code, message))
     }
 
     fn send(&self, id: ConnectionId, reply: Reply) {
@@ -125,4 +209,11 @@ impl Owner {
             let _ = replies.send(reply);
         }
     }
+}
+
+/// Listens on an address at once.
+pub(crate) fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::bind(addr)?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
 }

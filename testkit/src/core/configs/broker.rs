@@ -9,6 +9,7 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("node.id", ConfigType::Int, "1", Valid::AtLeast(0)),
     def("auto.create.topics.enable", ConfigType::Boolean, "true", Valid::Any),
     def("num.partitions", ConfigType::Int, "1", Valid::AtLeast(1)),
+    def("default.replication.factor", ConfigType::Int, "1", Valid::AtLeast(1)),
     def("message.max.bytes", ConfigType::Int, "1048588", Valid::AtLeast(0)),
     def("socket.request.max.bytes", ConfigType::Int, "104857600", Valid::AtLeast(1)),
     def("fetch.max.bytes", ConfigType::Int, "57671680", Valid::AtLeast(1024)),

@@ -78,8 +78,8 @@ pub(crate) fn check(values: &Values) -> Result<(), String> {
     Ok(())
 }
 
-/// What a producer's batch has to meet in a topic with these settings, at `now_ms`.
-pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64) -> AppendRules {
+/// What a producer's batch has to meet in a topic with these settings, at `now_ms` under a leader of `leader_epoch`.
+pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64, leader_epoch: i32) -> AppendRules {
     let text = |name: &str| match values.get(name) {
         Some(value) => value.trim(),
         None => find(DEFS, name).map_or("", |def| broker.default_of(def)).trim(),
@@ -91,5 +91,6 @@ pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64) 
         earliest_timestamp: now_ms.saturating_sub(long("message.timestamp.before.max.ms")),
         latest_timestamp: now_ms.saturating_add(long("message.timestamp.after.max.ms")),
         keys_required: text("cleanup.policy").split(',').any(|policy| policy.trim() == "compact"),
+        leader_epoch,
     }
 }

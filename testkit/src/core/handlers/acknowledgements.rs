@@ -1,12 +1,12 @@
 //! Acknowledgements, which ShareFetch and ShareAcknowledge carry alike.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use ackflow_protocol::messages::{share_acknowledge, share_fetch};
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::core::Cluster;
+use crate::core::dispatch::RequestContext;
 use crate::core::share::fetch::AcknowledgeOutcome;
 use crate::core::share::partition::{AcknowledgeError, AcknowledgementRange};
 use crate::core::topics::TopicIdPartition;
@@ -36,10 +36,10 @@ impl<'a> From<&'a share_acknowledge::AcknowledgementBatch> for AcknowledgementRa
     }
 }
 
-/// Applies what a member acknowledges in one partition.
+/// Applies what a member acknowledges in one partition. A node that does not lead it does not know its records.
 pub(crate) fn acknowledge(
     cluster: &mut Cluster,
-    now: Instant,
+    cx: &RequestContext<'_>,
     group: &Arc<str>,
     member: &str,
     partition: TopicIdPartition,
@@ -48,10 +48,13 @@ pub(crate) fn acknowledge(
 ) -> AcknowledgeOutcome {
     cluster.topics.log(partition).map_err(|code| (code, None))?;
     check(ranges, rules)?;
+    if !cluster.topics.is_led_by(partition, cx.node) {
+        return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None));
+    }
     let limits = cluster.group_config(group).limits();
     let entry = cluster.share_partitions.get_mut(group, partition);
     let entry = entry.ok_or((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None))?;
-    let more = entry.partition.acknowledge(now, &limits, member, ranges).map_err(|error| match error {
+    let more = entry.partition.acknowledge(cx.now, &limits, member, ranges).map_err(|error| match error {
         AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
         AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
     })?;

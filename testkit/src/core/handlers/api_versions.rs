@@ -15,7 +15,7 @@ pub(crate) fn handle(
     cx: &RequestContext<'_>,
     request: ApiVersionsRequest,
 ) -> ApiVersionsResponse {
-    if let Err(error_code) = check(cluster, cx.version, &request) {
+    if let Err(error_code) = check(cluster, cx, &request) {
         return ApiVersionsResponse { error_code, ..ApiVersionsResponse::default() };
     }
     ApiVersionsResponse {
@@ -66,16 +66,16 @@ pub(crate) fn unsupported(cx: &RequestContext<'_>) -> Answer {
     }
 }
 
-fn check(cluster: &Cluster, version: i16, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
+fn check(cluster: &Cluster, cx: &RequestContext<'_>, request: &ApiVersionsRequest) -> Result<(), ErrorCode> {
     let software = [&request.client_software_name, &request.client_software_version];
-    if version >= 3 && !software.into_iter().all(|text| is_software_text(text)) {
+    if cx.version >= 3 && !software.into_iter().all(|text| is_software_text(text)) {
         return Err(ErrorCode::INVALID_REQUEST);
     }
     // Since version 5 a client may say whom it means to talk to (KIP-1242), cluster and node together.
     match (&request.cluster_id, request.node_id) {
         (None, ..0) => Ok(()),
         (None, _) | (Some(_), ..0) => Err(ErrorCode::INVALID_REQUEST),
-        (Some(id), node) if *id == cluster.cluster_id.to_string() && node == cluster.node_id => Ok(()),
+        (Some(id), node) if *id == cluster.cluster_id.to_string() && node == cx.node => Ok(()),
         _ => Err(ErrorCode::REBOOTSTRAP_REQUIRED),
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Created {
     pub(crate) id: Uuid,
     /// Its partitions.
     pub(crate) partitions: i32,
+    /// The replicas of each.
+    replicas: usize,
 }
 
 type Refusal = (ErrorCode, String);
@@ -67,21 +69,28 @@ fn refused(name: String, error_code: ErrorCode, message: String) -> CreatableTop
     }
 }
 
+/// Replicas that the client chose, the preferred leader first, by partition; `None` leaves it to the cluster.
+type Placement = Option<Vec<Vec<i32>>>;
+
 fn create_one(
     cluster: &mut Cluster,
     asked: CreatableTopic,
     most_partitions: i32,
     validate_only: bool,
 ) -> Result<CreatableTopicResult, Refusal> {
-    let partitions = check_placement(cluster, &asked)?;
+    let (partitions, placement) = check_placement(cluster, &asked)?;
     check_count(partitions, most_partitions)?;
+    let placement = match (placement, usize::try_from(asked.replication_factor)) {
+        (None, Ok(factor)) => Some(cluster.place(0, partitions_or_default(cluster, partitions), factor)),
+        (placement, _) => placement,
+    };
     let mut values = Values::new();
     for config in asked.configs {
         if let Some(value) = config.value {
             values.insert(config.name, value);
         }
     }
-    let created = create(cluster, &asked.name, partitions, values.clone(), validate_only)?;
+    let created = create(cluster, &asked.name, partitions, placement, values.clone(), validate_only)?;
     let configs = describe_configs::topic(&values, &cluster.config)
         .map(|Described { def, value, source, .. }| CreatableTopicConfigs {
             name: def.name.to_owned(),
@@ -95,17 +104,21 @@ fn create_one(
         name: asked.name,
         topic_id: created.id,
         num_partitions: created.partitions,
-        replication_factor: 1,
+        replication_factor: i16::try_from(created.replicas).unwrap_or(i16::MAX),
         configs: Some(configs),
         ..CreatableTopicResult::default()
     })
 }
 
-/// Checks replicas; gives the number of partitions that is asked for, -1 for the default.
-fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<i32, Refusal> {
+/// Checks replicas; gives the number of partitions that is asked for, -1 for the default, and where they are to be.
+fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<(i32, Placement), Refusal> {
+    let alive = cluster.nodes.registered_count();
     if asked.assignments.is_empty() {
         return match asked.replication_factor {
-            -1 | 1 => Ok(asked.num_partitions),
+            -1 => Ok((asked.num_partitions, None)),
+            factor @ 1.. if usize::try_from(factor).is_ok_and(|factor| factor <= alive) => {
+                Ok((asked.num_partitions, None))
+            }
             ..=0 => Err((
                 ErrorCode::INVALID_REPLICATION_FACTOR,
                 "Replication factor must be larger than 0, or -1 to use the default value.".to_owned(),
@@ -114,7 +127,7 @@ fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<i32, Ref
                 ErrorCode::INVALID_REPLICATION_FACTOR,
                 format!(
                     "Unable to replicate the partition {factor} time(s): The target replication factor of {factor} \
-                     cannot be reached because only 1 broker(s) are registered."
+                     cannot be reached because only {alive} broker(s) are registered."
                 ),
             )),
         };
@@ -128,7 +141,10 @@ fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<i32, Ref
     }
     check_assignments(cluster, &asked.assignments)
         .map_err(|message| (ErrorCode::INVALID_REPLICA_ASSIGNMENT, message))?;
-    Ok(i32::try_from(asked.assignments.len()).unwrap_or(i32::MAX))
+    let mut assignments: Vec<&CreatableReplicaAssignment> = asked.assignments.iter().collect();
+    assignments.sort_by_key(|assignment| assignment.partition_index);
+    let replicas = assignments.into_iter().map(|assignment| assignment.broker_ids.clone()).collect();
+    Ok((i32::try_from(asked.assignments.len()).unwrap_or(i32::MAX), Some(replicas)))
 }
 
 fn check_assignments(cluster: &Cluster, assignments: &[CreatableReplicaAssignment]) -> Result<(), String> {
@@ -136,23 +152,28 @@ fn check_assignments(cluster: &Cluster, assignments: &[CreatableReplicaAssignmen
     if indexes.len() != assignments.len() || indexes.iter().zip(0..).any(|(&index, expected)| index != expected) {
         return Err("partitions should be a consecutive 0-based integer sequence".to_owned());
     }
-    for assignment in assignments {
-        match assignment.broker_ids.as_slice() {
-            [node] if *node == cluster.node_id => {}
-            [] => return Err("The manual partition assignment includes an empty replica list.".to_owned()),
-            nodes => {
-                let other = nodes.iter().find(|node| **node != cluster.node_id);
-                return Err(match other {
-                    Some(other) => format!(
-                        "The manual partition assignment includes broker {other}, but no such broker is registered."
-                    ),
-                    None => format!(
-                        "The manual partition assignment includes the broker {} more than once.",
-                        cluster.node_id
-                    ),
-                });
-            }
-        }
+    assignments.iter().try_for_each(|assignment| check_replicas(cluster, &assignment.broker_ids))?;
+    if assignments.iter().any(|assignment| assignment.broker_ids.len() != assignments[0].broker_ids.len()) {
+        return Err(
+            "The manual partition assignment includes partitions with different numbers of replicas.".to_owned()
+        );
+    }
+    Ok(())
+}
+
+/// Checks the replicas of one partition that a client chose.
+pub(crate) fn check_replicas(cluster: &Cluster, nodes: &[i32]) -> Result<(), String> {
+    if nodes.is_empty() {
+        return Err("The manual partition assignment includes an empty replica list.".to_owned());
+    }
+    if let Some(other) = nodes.iter().find(|node| !cluster.nodes.is_registered(**node)) {
+        return Err(format!(
+            "The manual partition assignment includes broker {other}, but no such broker is registered."
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = nodes.iter().find(|node| !seen.insert(**node)) {
+        return Err(format!("The manual partition assignment includes the broker {twice} more than once."));
     }
     Ok(())
 }
@@ -170,14 +191,12 @@ pub(crate) fn create(
     cluster: &mut Cluster,
     name: &str,
     partitions: i32,
+    placement: Placement,
     values: Values,
     validate_only: bool,
 ) -> Result<Created, Refusal> {
     cluster.topics.check_new_name(name)?;
-    let partitions = match partitions {
-        -1 => i32::try_from(cluster.config.int("num.partitions")).unwrap_or(i32::MAX),
-        partitions => partitions,
-    };
+    let partitions = partitions_or_default(cluster, partitions);
     if partitions < 1 {
         return Err((
             ErrorCode::INVALID_PARTITIONS,
@@ -186,9 +205,18 @@ pub(crate) fn create(
     }
     check_count(partitions, MAX_PARTITIONS)?;
     topic::check(&values).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
+    let placement = placement.unwrap_or_else(|| cluster.place(0, partitions, cluster.default_replication_factor()));
+    let replicas = placement.first().map_or(0, Vec::len);
     let id = cluster.random.uuid();
     if !validate_only {
-        cluster.topics.create(id, name, partitions, values);
+        cluster.topics.create(id, name, placement, values);
     }
-    Ok(Created { id, partitions })
+    Ok(Created { id, partitions, replicas })
+}
+
+fn partitions_or_default(cluster: &Cluster, partitions: i32) -> i32 {
+    match partitions {
+        -1 => i32::try_from(cluster.config.int("num.partitions")).unwrap_or(i32::MAX),
+        partitions => partitions,
+    }
 }

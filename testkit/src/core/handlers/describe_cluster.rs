@@ -1,11 +1,11 @@
-//! DescribeCluster: one broker, which is the controller.
+//! DescribeCluster: the brokers, of which the first is the controller.
 
 use ackflow_protocol::messages::describe_cluster::{
     DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse,
 };
 use ackflow_protocol::wire::ErrorCode;
 
-use super::{CLUSTER_OPERATIONS, operations};
+use super::{CLUSTER_OPERATIONS, NO_NODE, operations};
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
@@ -25,13 +25,18 @@ pub(crate) fn handle(
     match request.endpoint_type {
         BROKERS => DescribeClusterResponse {
             cluster_id: cluster.cluster_id.to_string(),
-            controller_id: cluster.node_id,
-            brokers: vec![DescribeClusterBroker {
-                broker_id: cluster.node_id,
-                host: cluster.host.clone(),
-                port: cluster.port.into(),
-                ..DescribeClusterBroker::default()
-            }],
+            controller_id: cluster.nodes.registered().next().map_or(NO_NODE, |node| node.id),
+            brokers: cluster
+                .nodes
+                .registered()
+                .map(|node| DescribeClusterBroker {
+                    broker_id: node.id,
+                    host: node.host.clone(),
+                    port: node.port.into(),
+                    rack: node.rack.clone(),
+                    ..DescribeClusterBroker::default()
+                })
+                .collect(),
             cluster_authorized_operations: operations(
                 request.include_cluster_authorized_operations,
                 CLUSTER_OPERATIONS,

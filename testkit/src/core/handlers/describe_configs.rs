@@ -30,15 +30,16 @@ pub(crate) struct Described<'a> {
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
-    _: &RequestContext<'_>,
+    cx: &RequestContext<'_>,
     request: DescribeConfigsRequest,
 ) -> DescribeConfigsResponse {
     let synonyms = request.include_synonyms;
-    let results = request.resources.into_iter().map(|resource| describe(cluster, resource, synonyms)).collect();
+    let results =
+        request.resources.into_iter().map(|resource| describe(cluster, cx.node, resource, synonyms)).collect();
     DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() }
 }
 
-fn describe(cluster: &Cluster, resource: DescribeConfigsResource, synonyms: bool) -> DescribeConfigsResult {
+fn describe(cluster: &Cluster, node: i32, resource: DescribeConfigsResource, synonyms: bool) -> DescribeConfigsResult {
     let none = Values::new();
     let described: Result<Vec<Described<'_>>, (ErrorCode, String)> = match resource.resource_type {
         TOPIC => match cluster.topics.by_name(&resource.resource_name) {
@@ -54,15 +55,12 @@ fn describe(cluster: &Cluster, resource: DescribeConfigsResource, synonyms: bool
         }
         // The empty name stands for settings of all brokers that were changed at run time, of which there are none.
         BROKER if resource.resource_name.is_empty() => Ok(Vec::new()),
-        BROKER if resource.resource_name == cluster.node_id.to_string() => {
+        BROKER if resource.resource_name == node.to_string() => {
             Ok(layered(configs::broker::DEFS, cluster.config.values(), Source::StaticBroker, &cluster.config).collect())
         }
         BROKER => Err((
             ErrorCode::INVALID_REQUEST,
-            format!(
-                "Unexpected broker id, expected {} or empty string, but received {}",
-                cluster.node_id, resource.resource_name
-            ),
+            format!("Unexpected broker id, expected {} or empty string, but received {}", node, resource.resource_name),
         )),
         other => Err((ErrorCode::INVALID_REQUEST, format!("Unsupported resource type {other}"))),
     };

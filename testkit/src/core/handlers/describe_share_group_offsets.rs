@@ -7,11 +7,10 @@ use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsResponseGroup, DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 };
-use ackflow_protocol::wire::{ErrorCode, Uuid};
+use ackflow_protocol::wire::Uuid;
 
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
-use crate::core::log::LEADER_EPOCH;
 use crate::core::topics::TopicIdPartition;
 
 /// Stands for "not known".
@@ -19,20 +18,24 @@ const UNKNOWN: i64 = -1;
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
-    _: &RequestContext<'_>,
+    cx: &RequestContext<'_>,
     request: DescribeShareGroupOffsetsRequest,
 ) -> DescribeShareGroupOffsetsResponse {
-    let groups = request.groups.into_iter().map(|group| describe(cluster, group)).collect();
+    let groups = request.groups.into_iter().map(|group| describe(cluster, cx.node, group)).collect();
     DescribeShareGroupOffsetsResponse { groups, ..DescribeShareGroupOffsetsResponse::default() }
 }
 
-fn describe(cluster: &Cluster, asked: DescribeShareGroupOffsetsRequestGroup) -> DescribeShareGroupOffsetsResponseGroup {
+fn describe(
+    cluster: &Cluster,
+    node: i32,
+    asked: DescribeShareGroupOffsetsRequestGroup,
+) -> DescribeShareGroupOffsetsResponseGroup {
     let group_id = asked.group_id;
-    if cluster.share_version == 0 {
+    if let Err(error_code) = cluster.check_coordinator(node, &group_id) {
         return DescribeShareGroupOffsetsResponseGroup {
             group_id,
-            error_code: ErrorCode::UNSUPPORTED_VERSION,
-            error_message: Some(ErrorCode::UNSUPPORTED_VERSION.meaning().to_owned()),
+            error_code,
+            error_message: Some(error_code.meaning().to_owned()),
             ..DescribeShareGroupOffsetsResponseGroup::default()
         };
     }
@@ -71,7 +74,7 @@ fn topic(
             DescribeShareGroupOffsetsResponsePartition {
                 partition_index,
                 start_offset: share.map_or(UNKNOWN, |share| share.start_offset()),
-                leader_epoch: LEADER_EPOCH,
+                leader_epoch: cluster.topics.partition(partition).map_or(0, |partition| partition.leader_epoch),
                 lag: lag.unwrap_or(UNKNOWN),
                 ..DescribeShareGroupOffsetsResponsePartition::default()
             }

@@ -1,8 +1,9 @@
-//! FindCoordinator: this broker, for groups and share partitions.
+//! FindCoordinator: of groups and share partitions.
 
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
+use super::NO_NODE;
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
@@ -32,36 +33,39 @@ pub(crate) fn handle(
 }
 
 fn find(cluster: &Cluster, kind: i8, key: String) -> Coordinator {
-    let message = match kind {
-        GROUP => None,
-        SHARE if is_share_partition(&key) => None,
-        TRANSACTION => Some("the embedded broker serves no transactions"),
-        _ => Some(ErrorCode::INVALID_REQUEST.meaning()),
+    let found = match kind {
+        GROUP => Ok(key.as_str()),
+        SHARE => share_group(&key).ok_or((ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_REQUEST.meaning())),
+        TRANSACTION => Err((ErrorCode::INVALID_REQUEST, "the embedded broker serves no transactions")),
+        _ => Err((ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_REQUEST.meaning())),
     };
-    match message {
-        None => Coordinator {
-            key,
-            node_id: cluster.node_id,
-            host: cluster.host.clone(),
-            port: cluster.port.into(),
+    let unavailable = (ErrorCode::COORDINATOR_NOT_AVAILABLE, ErrorCode::COORDINATOR_NOT_AVAILABLE.meaning());
+    let found =
+        found.and_then(|group| cluster.coordinator(group).and_then(|node| cluster.nodes.get(node)).ok_or(unavailable));
+    match found {
+        Ok(node) => Coordinator {
+            node_id: node.id,
+            host: node.host.clone(),
+            port: node.port.into(),
             error_code: ErrorCode::NONE,
             error_message: Some(String::new()),
-        },
-        Some(message) => Coordinator {
             key,
-            node_id: -1,
+        },
+        Err((error_code, message)) => Coordinator {
+            key,
+            node_id: NO_NODE,
             host: String::new(),
             port: -1,
-            error_code: ErrorCode::INVALID_REQUEST,
+            error_code,
             error_message: Some(message.to_owned()),
         },
     }
 }
 
-/// Whether the key reads `group:topic id:partition`.
-fn is_share_partition(key: &str) -> bool {
+/// The group of a key that reads `group:topic id:partition`.
+fn share_group(key: &str) -> Option<&str> {
     let mut parts = key.rsplitn(3, ':');
-    let partition = parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
-    let topic = parts.next().is_some_and(|part| part.parse::<Uuid>().is_ok());
-    partition && topic && parts.next().is_some_and(|group| !group.is_empty())
+    parts.next()?.parse::<u32>().ok()?;
+    parts.next()?.parse::<Uuid>().ok()?;
+    parts.next().filter(|group| !group.is_empty())
 }

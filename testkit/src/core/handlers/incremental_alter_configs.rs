@@ -22,14 +22,14 @@ type Refusal = (ErrorCode, String);
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
-    _: &RequestContext<'_>,
+    cx: &RequestContext<'_>,
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse {
     let responses = request
         .resources
         .into_iter()
         .map(|resource| {
-            let altered = alter(cluster, &resource, request.validate_only);
+            let altered = alter(cluster, cx.node, &resource, request.validate_only);
             let (error_code, error_message) = match altered {
                 Ok(()) => (ErrorCode::NONE, None),
                 Err((code, message)) => (code, Some(message)),
@@ -45,7 +45,12 @@ pub(crate) fn handle(
     IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() }
 }
 
-fn alter(cluster: &mut Cluster, resource: &AlterConfigsResource, validate_only: bool) -> Result<(), Refusal> {
+fn alter(
+    cluster: &mut Cluster,
+    node: i32,
+    resource: &AlterConfigsResource,
+    validate_only: bool,
+) -> Result<(), Refusal> {
     let invalid = |message: String| (ErrorCode::INVALID_REQUEST, message);
     if let Some(config) = resource.configs.iter().find(|c| c.value.is_none() && c.config_operation != DELETE) {
         return Err(invalid(format!("Null value not supported for : {}", config.name)));
@@ -76,11 +81,11 @@ fn alter(cluster: &mut Cluster, resource: &AlterConfigsResource, validate_only: 
             }
             Ok(())
         }
-        BROKER if name.is_empty() || *name == cluster.node_id.to_string() => {
+        BROKER if name.is_empty() || *name == node.to_string() => {
             let names: Vec<&str> = resource.configs.iter().map(|config| config.name.as_str()).collect();
             Err(invalid(format!("Cannot update these configs dynamically: [{}]", names.join(", "))))
         }
-        BROKER => Err(invalid(format!("Unexpected broker id, expected {}, but received {name}", cluster.node_id))),
+        BROKER => Err(invalid(format!("Unexpected broker id, expected {node}, but received {name}"))),
         other => Err(invalid(format!("Unknown resource type {other}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Metadata: this broker, and topics by name or id. A topic that does not exist is created on the way where both sides
+//! Metadata: the brokers, and topics by name or id. A topic that does not exist is created on the way where both sides
 //! allow it; the answer has it already (Kafka's has it the next time).
 
 use ackflow_protocol::messages::metadata::{
@@ -7,12 +7,11 @@ use ackflow_protocol::messages::metadata::{
 };
 use ackflow_protocol::wire::ErrorCode;
 
-use super::{CLUSTER_OPERATIONS, TOPIC_OPERATIONS, operations};
+use super::{CLUSTER_OPERATIONS, NO_NODE, TOPIC_OPERATIONS, operations};
 use crate::core::Cluster;
 use crate::core::configs::Values;
 use crate::core::dispatch::RequestContext;
 use crate::core::handlers::create_topics;
-use crate::core::log::LEADER_EPOCH;
 use crate::core::topics::{Topic, check_name};
 
 pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: MetadataRequest) -> MetadataResponse {
@@ -29,14 +28,18 @@ pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: Me
             .collect(),
     };
     MetadataResponse {
-        brokers: vec![MetadataResponseBroker {
-            node_id: cluster.node_id,
-            host: cluster.host.clone(),
-            port: cluster.port.into(),
-            rack: None,
-        }],
+        brokers: cluster
+            .nodes
+            .registered()
+            .map(|node| MetadataResponseBroker {
+                node_id: node.id,
+                host: node.host.clone(),
+                port: node.port.into(),
+                rack: node.rack.clone(),
+            })
+            .collect(),
         cluster_id: Some(cluster.cluster_id.to_string()),
-        controller_id: cluster.node_id,
+        controller_id: cluster.nodes.registered().next().map_or(NO_NODE, |node| node.id),
         topics,
         cluster_authorized_operations: operations(request.include_cluster_authorized_operations, CLUSTER_OPERATIONS),
         ..MetadataResponse::default()
@@ -67,7 +70,7 @@ fn find(
     };
     if create && cluster.config.is_true("auto.create.topics.enable") && cluster.topics.by_name(&name).is_none() {
         // A name that is not allowed is answered below.
-        let _ = create_topics::create(cluster, &name, -1, Values::new(), false);
+        let _ = create_topics::create(cluster, &name, -1, None, Values::new(), false);
     }
     match cluster.topics.by_name(&name) {
         Some(topic) => describe(cluster, topic, operations_asked),
@@ -86,13 +89,18 @@ fn describe(cluster: &Cluster, topic: &Topic, operations_asked: bool) -> Metadat
         topic_id: topic.id,
         partitions: (0..)
             .zip(&topic.partitions)
-            .map(|(partition_index, _)| MetadataResponsePartition {
-                partition_index,
-                leader_id: cluster.node_id,
-                leader_epoch: LEADER_EPOCH,
-                replica_nodes: vec![cluster.node_id],
-                isr_nodes: vec![cluster.node_id],
-                ..MetadataResponsePartition::default()
+            .map(|(partition_index, partition)| {
+                let (in_sync, offline) =
+                    partition.replicas.iter().partition(|replica| cluster.nodes.is_registered(**replica));
+                MetadataResponsePartition {
+                    error_code: partition.leader.map_or(ErrorCode::LEADER_NOT_AVAILABLE, |_| ErrorCode::NONE),
+                    partition_index,
+                    leader_id: partition.leader.unwrap_or(NO_NODE),
+                    leader_epoch: partition.leader_epoch,
+                    replica_nodes: partition.replicas.clone(),
+                    isr_nodes: in_sync,
+                    offline_replicas: offline,
+                }
             })
             .collect(),
         topic_authorized_operations: operations(operations_asked, TOPIC_OPERATIONS),

@@ -2,6 +2,7 @@
 
 pub(super) mod acknowledgements;
 pub(super) mod api_versions;
+pub(super) mod create_partitions;
 pub(super) mod create_topics;
 pub(super) mod delete_topics;
 pub(super) mod describe_cluster;
@@ -22,6 +23,8 @@ pub(super) mod share_group_heartbeat;
 const CLUSTER_OPERATIONS: i32 = 8096;
 const TOPIC_OPERATIONS: i32 = 3576;
 const GROUP_OPERATIONS: i32 = 3400;
+/// Stands for a node where there is none.
+const NO_NODE: i32 = -1;
 /// What stands in their place where they were not asked for.
 const NO_OPERATIONS: i32 = i32::MIN;
 

@@ -1,18 +1,21 @@
 //! Produce: appends one batch a partition.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ackflow_protocol::messages::produce::{
-    PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse,
+    LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+    TopicProduceResponse,
 };
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 use bytes::Bytes;
 
+use super::NO_NODE;
 use crate::core::Cluster;
 use crate::core::configs::topic::append_rules;
 use crate::core::dispatch::{Answer, RequestContext};
 use crate::core::log::AppendError;
-use crate::core::topics::TopicIdPartition;
+use crate::core::topics::{Partition, TopicIdPartition};
 
 /// Version from which topics are named by id.
 const BY_ID: i16 = 13;
@@ -28,6 +31,7 @@ pub(crate) struct Appended {
 pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: ProduceRequest) -> Answer {
     let mut responses = Vec::with_capacity(request.topic_data.len());
     let refusal = refuse(&request);
+    let mut leaders = BTreeSet::new();
     for topic in request.topic_data {
         let id = if cx.version >= BY_ID {
             Some(topic.topic_id)
@@ -39,13 +43,14 @@ pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: Pr
             .into_iter()
             .map(|data| match &refusal {
                 Some(error) => response(data.index, Err(error.clone())),
-                None => append_one(cluster, cx.now, id, data),
+                None => append_one(cluster, cx, id, data, &mut leaders),
             })
             .collect();
         responses.push(TopicProduceResponse { name: topic.name, topic_id: topic.topic_id, partition_responses });
     }
     if request.acks != 0 {
-        return cx.reply(&ProduceResponse { responses, ..ProduceResponse::default() });
+        let node_endpoints = leaders.into_iter().filter_map(|leader| endpoint(cluster, leader)).collect();
+        return cx.reply(&ProduceResponse { responses, node_endpoints, ..ProduceResponse::default() });
     }
     // Without a response the client learns of an error only by losing the connection.
     let failed = responses.iter().flat_map(|topic| &topic.partition_responses).find(|p| !p.error_code.is_none());
@@ -68,14 +73,20 @@ fn refuse(request: &ProduceRequest) -> Option<AppendError> {
 
 fn append_one(
     cluster: &mut Cluster,
-    now: Instant,
+    cx: &RequestContext<'_>,
     topic_id: Option<Uuid>,
     data: PartitionProduceData,
+    leaders: &mut BTreeSet<i32>,
 ) -> PartitionProduceResponse {
     let appended = match topic_id {
         Some(topic_id) => {
             let partition = TopicIdPartition { topic_id, partition: data.index };
-            append(cluster, now, partition, &data.records.unwrap_or_default())
+            if let Some(found) = cluster.topics.partition(partition).ok().filter(|found| found.leader != Some(cx.node))
+            {
+                leaders.extend(found.leader);
+                return not_leader(data.index, found);
+            }
+            append(cluster, cx.now, partition, &data.records.unwrap_or_default())
         }
         None => Err(AppendError {
             code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -83,6 +94,20 @@ fn append_one(
         }),
     };
     response(data.index, appended)
+}
+
+fn not_leader(index: i32, partition: &Partition) -> PartitionProduceResponse {
+    let code = ErrorCode::NOT_LEADER_OR_FOLLOWER;
+    let leader_id = partition.leader.unwrap_or(NO_NODE);
+    PartitionProduceResponse {
+        current_leader: LeaderIdAndEpoch { leader_id, leader_epoch: partition.leader_epoch },
+        ..response(index, Err(AppendError { code, message: code.meaning().to_owned() }))
+    }
+}
+
+fn endpoint(cluster: &Cluster, node: i32) -> Option<NodeEndpoint> {
+    let node = cluster.nodes.get(node)?;
+    Some(NodeEndpoint { node_id: node.id, host: node.host.clone(), port: node.port.into(), rack: node.rack.clone() })
 }
 
 fn response(index: i32, appended: Result<Appended, AppendError>) -> PartitionProduceResponse {
@@ -113,10 +138,10 @@ pub(crate) fn append(
 ) -> Result<Appended, AppendError> {
     let unknown = |code: ErrorCode| AppendError { code, message: code.meaning().to_owned() };
     let topic = cluster.topics.by_id_mut(partition.topic_id).ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_ID))?;
-    let rules = append_rules(&topic.configs, &cluster.config, cluster.clock.millis(now));
-    let log = usize::try_from(partition.partition).ok().and_then(|index| topic.partitions.get_mut(index));
-    let log = log.ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
-    let base_offset = log.produce(records, rules)?;
+    let found = usize::try_from(partition.partition).ok().and_then(|index| topic.partitions.get_mut(index));
+    let found = found.ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
+    let rules = append_rules(&topic.configs, &cluster.config, cluster.clock.millis(now), found.leader_epoch);
+    let base_offset = found.log.produce(records, rules)?;
     cluster.woken.insert(partition);
     Ok(Appended { base_offset, append_time: rules.append_time })
 }

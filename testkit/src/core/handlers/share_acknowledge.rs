@@ -36,10 +36,12 @@ fn acknowledge(
     let key = session_key(request.group_id.as_deref(), request.member_id.as_deref())?;
     match request.share_session_epoch {
         INITIAL_EPOCH => return Err(ErrorCode::INVALID_SHARE_SESSION_EPOCH),
-        FINAL_EPOCH if !cluster.sessions.contains(&key) => return Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
+        FINAL_EPOCH if !cluster.nodes.sessions(cx.node).contains(&key) => {
+            return Err(ErrorCode::SHARE_SESSION_NOT_FOUND);
+        }
         FINAL_EPOCH => {}
         epoch => {
-            cluster.sessions.advance(&key, epoch, [], [])?;
+            cluster.nodes.sessions(cx.node).advance(&key, epoch, [], [])?;
         }
     }
     let rules = AcknowledgeRules { version: cx.version, is_renew_ack: request.is_renew_ack };
@@ -49,21 +51,22 @@ fn acknowledge(
             let partition = TopicIdPartition { topic_id: topic.topic_id, partition: asked.partition_index };
             let ranges: Vec<_> = asked.acknowledgement_batches.iter().map(Into::into).collect();
             let outcome =
-                acknowledgements::acknowledge(cluster, cx.now, &key.group, &key.member, partition, &ranges, rules);
+                acknowledgements::acknowledge(cluster, cx, &key.group, &key.member, partition, &ranges, rules);
             let (error_code, error_message) = outcome.err().unwrap_or_default();
             by_topic.entry(topic.topic_id).or_default().push(PartitionData {
                 partition_index: asked.partition_index,
                 error_code,
                 error_message,
-                // Leaders never move, so nobody has to be pointed to another; Kafka writes zeros then.
+                // A node that does not lead does not know the partition's records, and says no more than that. Kafka writes
+                // zeros then.
                 current_leader: LeaderIdAndEpoch { leader_id: 0, leader_epoch: 0 },
             });
         }
     }
     if request.share_session_epoch == FINAL_EPOCH
-        && let Some(partitions) = cluster.sessions.close(&key)
+        && let Some(partitions) = cluster.nodes.sessions(cx.node).close(&key)
     {
-        cluster.release(&key.group, &key.member, partitions);
+        cluster.release(cx.node, &key.group, &key.member, partitions);
     }
     let lock_duration = cluster.group_config(&key.group).limits().lock_duration;
     Ok(ShareAcknowledgeResponse {

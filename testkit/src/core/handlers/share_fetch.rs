@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ackflow_protocol::messages::share_fetch::{
-    AcquiredRecords, LeaderIdAndEpoch, PartitionData, ShareFetchRequest, ShareFetchResponse,
+    AcquiredRecords, LeaderIdAndEpoch, NodeEndpoint, PartitionData, ShareFetchRequest, ShareFetchResponse,
     ShareFetchableTopicResponse,
 };
 use ackflow_protocol::wire::{ErrorCode, Uuid, encode_response};
 use bytes::Bytes;
 
+use super::NO_NODE;
 use super::acknowledgements::{self, AcknowledgeRules};
 use super::share_acknowledge::session_key;
 use crate::core::dispatch::{Answer, RequestContext};
@@ -65,16 +66,17 @@ fn begin(cluster: &mut Cluster, cx: &RequestContext<'_>, request: &ShareFetchReq
     };
     check_renewal(request)?;
     let partitions = enter_session(cluster, cx, request, &key)?;
-    cluster.open_share_partitions(cx.now, &key.group, &partitions);
+    cluster.load_share_partitions(cx.now, cx.node, &key.group, &partitions);
     let acknowledged = acknowledge(cluster, cx, request, &key);
     if request.share_session_epoch == FINAL_EPOCH
-        && let Some(partitions) = cluster.sessions.close(&key)
+        && let Some(partitions) = cluster.nodes.sessions(cx.node).close(&key)
     {
-        cluster.release(&key.group, &key.member, partitions);
+        cluster.release(cx.node, &key.group, &key.member, partitions);
     }
     let most_bytes = i32::try_from(cluster.config.int("fetch.max.bytes")).unwrap_or(i32::MAX);
     Ok(ShareFetch {
         version: cx.version,
+        node: cx.node,
         opens_session: request.share_session_epoch == INITIAL_EPOCH,
         correlation_id: cx.correlation_id,
         key,
@@ -109,7 +111,7 @@ fn enter_session(
         topic.partitions.iter().map(move |asked| partition(asked.partition_index))
     });
     match request.share_session_epoch {
-        FINAL_EPOCH if !cluster.sessions.contains(key) => Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
+        FINAL_EPOCH if !cluster.nodes.sessions(cx.node).contains(key) => Err(ErrorCode::SHARE_SESSION_NOT_FOUND),
         FINAL_EPOCH => Ok(Vec::new()),
         INITIAL_EPOCH => {
             let mut asked = request.topics.iter().flat_map(|topic| &topic.partitions);
@@ -118,7 +120,7 @@ fn enter_session(
             }
             let partitions: BTreeSet<TopicIdPartition> = named.collect();
             let limit = usize::try_from(cluster.config.int("group.share.max.share.sessions")).unwrap_or(usize::MAX);
-            cluster.sessions.open(key.clone(), cx.connection, partitions.clone(), limit)?;
+            cluster.nodes.sessions(cx.node).open(key.clone(), cx.connection, partitions.clone(), limit)?;
             Ok(partitions.into_iter().collect())
         }
         epoch => {
@@ -126,7 +128,11 @@ fn enter_session(
                 let partition = |&index: &i32| TopicIdPartition { topic_id: topic.topic_id, partition: index };
                 topic.partitions.iter().map(partition)
             });
-            cluster.sessions.advance(key, epoch, named, forgotten).map(|all| all.iter().copied().collect())
+            cluster
+                .nodes
+                .sessions(cx.node)
+                .advance(key, epoch, named, forgotten)
+                .map(|all| all.iter().copied().collect())
         }
     }
 }
@@ -144,7 +150,7 @@ fn acknowledge(
             let partition = TopicIdPartition { topic_id: topic.topic_id, partition: asked.partition_index };
             let ranges: Vec<_> = asked.acknowledgement_batches.iter().map(Into::into).collect();
             let outcome =
-                acknowledgements::acknowledge(cluster, cx.now, &key.group, &key.member, partition, &ranges, rules);
+                acknowledgements::acknowledge(cluster, cx, &key.group, &key.member, partition, &ranges, rules);
             outcomes.insert(partition, outcome);
         }
     }
@@ -163,6 +169,7 @@ fn rotated(mut partitions: Vec<TopicIdPartition>, epoch: i32) -> Vec<TopicIdPart
 /// The answer to a fetch: partitions with records, errors or acknowledgements.
 pub(crate) fn reply(cluster: &Cluster, fetch: &ShareFetch, fetched: BTreeMap<TopicIdPartition, Fetched>) -> Bytes {
     let mut partitions: BTreeMap<TopicIdPartition, PartitionData> = BTreeMap::new();
+    let mut leaders = BTreeSet::new();
     for (partition, outcome) in &fetch.acknowledged {
         let data = partitions.entry(*partition).or_insert_with(|| empty(*partition));
         if let Err((code, message)) = outcome {
@@ -175,6 +182,13 @@ pub(crate) fn reply(cluster: &Cluster, fetch: &ShareFetch, fetched: BTreeMap<Top
             Fetched::Error(code) => {
                 let data = partitions.entry(partition).or_insert_with(|| empty(partition));
                 data.error_code = code;
+                if code == ErrorCode::NOT_LEADER_OR_FOLLOWER
+                    && let Ok(partition) = cluster.topics.partition(partition)
+                {
+                    let leader_id = partition.leader.unwrap_or(NO_NODE);
+                    data.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch: partition.leader_epoch };
+                    leaders.extend(partition.leader);
+                }
             }
             Fetched::Records(records, acquired) if fetch.opens_session || !acquired.is_empty() => {
                 let data = partitions.entry(partition).or_insert_with(|| empty(partition));
@@ -202,15 +216,21 @@ pub(crate) fn reply(cluster: &Cluster, fetch: &ShareFetch, fetched: BTreeMap<Top
             .into_iter()
             .map(|(topic_id, partitions)| ShareFetchableTopicResponse { topic_id, partitions })
             .collect(),
+        node_endpoints: leaders.into_iter().filter_map(|leader| endpoint(cluster, leader)).collect(),
         ..ShareFetchResponse::default()
     };
     encode(fetch.version, fetch.correlation_id, &response)
 }
 
+fn endpoint(cluster: &Cluster, node: i32) -> Option<NodeEndpoint> {
+    let node = cluster.nodes.get(node)?;
+    Some(NodeEndpoint { node_id: node.id, host: node.host.clone(), port: node.port.into(), rack: node.rack.clone() })
+}
+
 fn empty(partition: TopicIdPartition) -> PartitionData {
     PartitionData {
         partition_index: partition.partition,
-        // Leaders never move, so nobody has to be pointed to another; Kafka writes zeros then.
+        // Kafka writes zeros where there is no error.
         current_leader: LeaderIdAndEpoch { leader_id: 0, leader_epoch: 0 },
         records: Some(Bytes::new()),
         ..PartitionData::default()

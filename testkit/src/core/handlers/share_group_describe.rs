@@ -15,15 +15,15 @@ use crate::core::topics::Topics;
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
-    _: &RequestContext<'_>,
+    cx: &RequestContext<'_>,
     request: ShareGroupDescribeRequest,
 ) -> ShareGroupDescribeResponse {
     let asked = request.include_authorized_operations;
-    let groups = request.group_ids.into_iter().map(|id| describe(cluster, id, asked)).collect();
+    let groups = request.group_ids.into_iter().map(|id| describe(cluster, cx.node, id, asked)).collect();
     ShareGroupDescribeResponse { groups, ..ShareGroupDescribeResponse::default() }
 }
 
-fn describe(cluster: &Cluster, group_id: String, operations_asked: bool) -> DescribedGroup {
+fn describe(cluster: &Cluster, node: i32, group_id: String, operations_asked: bool) -> DescribedGroup {
     let refused = |group_id, error_code, error_message| DescribedGroup {
         error_code,
         error_message,
@@ -35,6 +35,9 @@ fn describe(cluster: &Cluster, group_id: String, operations_asked: bool) -> Desc
     }
     if group_id.is_empty() {
         return refused(group_id, ErrorCode::INVALID_GROUP_ID, None);
+    }
+    if let Err(error_code) = cluster.check_coordinator(node, &group_id) {
+        return refused(group_id, error_code, None);
     }
     let Some(group) = cluster.groups.get(&group_id) else {
         let message = format!("Group {group_id} not found.");

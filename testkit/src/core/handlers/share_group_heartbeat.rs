@@ -24,7 +24,7 @@ pub(crate) fn handle(
     cx: &RequestContext<'_>,
     request: ShareGroupHeartbeatRequest,
 ) -> ShareGroupHeartbeatResponse {
-    let answered = check(cluster, &request).and_then(|()| match request.member_epoch {
+    let answered = check(cluster, cx.node, &request).and_then(|()| match request.member_epoch {
         LEAVE_EPOCH => leave(cluster, &request).map_err(|(code, message)| (code, Some(message))),
         _ => heartbeat(cluster, cx, &request).map_err(|(code, message)| (code, Some(message))),
     });
@@ -35,7 +35,11 @@ pub(crate) fn handle(
     })
 }
 
-fn check(cluster: &Cluster, request: &ShareGroupHeartbeatRequest) -> Result<(), (ErrorCode, Option<String>)> {
+fn check(
+    cluster: &Cluster,
+    node: i32,
+    request: &ShareGroupHeartbeatRequest,
+) -> Result<(), (ErrorCode, Option<String>)> {
     if cluster.share_version == 0 {
         return Err((ErrorCode::UNSUPPORTED_VERSION, None));
     }
@@ -50,7 +54,7 @@ fn check(cluster: &Cluster, request: &ShareGroupHeartbeatRequest) -> Result<(), 
     } else if request.member_epoch == JOIN_EPOCH && request.subscribed_topic_names.as_ref().is_none_or(Vec::is_empty) {
         Some("SubscribedTopicNames must be set in first request.")
     } else {
-        return Ok(());
+        return cluster.check_coordinator(node, &request.group_id).map_err(|code| (code, None));
     };
     Err((ErrorCode::INVALID_REQUEST, message.map(str::to_owned)))
 }

@@ -10,9 +10,6 @@ use bytes::{Bytes, BytesMut};
 
 use producers::{Producers, Sequence};
 
-/// The leader epoch of every partition: leadership never moves.
-pub(crate) const LEADER_EPOCH: i32 = 0;
-
 const MAGIC_AT: usize = 16;
 const LAST_OFFSET_DELTA_AT: usize = 23;
 
@@ -68,6 +65,8 @@ pub(crate) struct AppendRules {
     pub(crate) latest_timestamp: i64,
     /// Whether every record needs a key, because the topic is compacted.
     pub(crate) keys_required: bool,
+    /// The leader epoch that the batch is marked with.
+    pub(crate) leader_epoch: i32,
 }
 
 impl PartitionLog {
@@ -116,7 +115,7 @@ impl PartitionLog {
         if let Some(time) = rules.append_time {
             assign_append_time(&mut bytes, time).map_err(corrupt)?;
         }
-        assign_offsets(&mut bytes, base_offset, LEADER_EPOCH).map_err(corrupt)?;
+        assign_offsets(&mut bytes, base_offset, rules.leader_epoch).map_err(corrupt)?;
         if idempotent {
             self.producers.note(&batch, base_offset);
         }

@@ -22,6 +22,8 @@ pub(crate) type AcknowledgeOutcome = Result<(), (ErrorCode, Option<String>)>;
 pub(crate) struct ShareFetch {
     /// The version of the request.
     pub(crate) version: i16,
+    /// The node that it came to.
+    pub(crate) node: i32,
     /// Whether it opened its session: then partitions without records are answered as well.
     pub(crate) opens_session: bool,
     /// The correlation id of the request.
@@ -72,8 +74,12 @@ impl Cluster {
         let mut available = 0u64;
         let limits = self.group_config(&fetch.key.group).limits();
         for &partition in &fetch.partitions {
-            let log = match self.topics.log(partition) {
-                Ok(log) => log,
+            let log = match self.topics.partition(partition) {
+                Ok(found) if found.leader == Some(fetch.node) => &found.log,
+                Ok(_) => {
+                    fetched.insert(partition, Fetched::Error(ErrorCode::NOT_LEADER_OR_FOLLOWER));
+                    continue;
+                }
                 Err(code) => {
                     // A session remembers the name of a topic that was there when it began.
                     let known = !fetch.opens_session && self.topics.was_deleted(partition.topic_id);
@@ -142,13 +148,19 @@ impl Cluster {
         }
     }
 
-    /// Sets up the share partitions that a group fetches from for the first time.
-    pub(crate) fn open_share_partitions(&mut self, now: Instant, group: &Arc<str>, partitions: &[TopicIdPartition]) {
+    /// Loads the share partitions that a group fetches from on the node, those for the first time that are new.
+    pub(crate) fn load_share_partitions(
+        &mut self,
+        now: Instant,
+        node: i32,
+        group: &Arc<str>,
+        partitions: &[TopicIdPartition],
+    ) {
         let reset = self.group_config(group).offset_reset();
         let now_ms = self.clock.millis(now);
         for &partition in partitions {
-            if let Ok(log) = self.topics.log(partition) {
-                self.share_partitions.get_or_insert(group, partition, || start_offset(log, reset, now_ms));
+            if let Some(found) = self.topics.partition(partition).ok().filter(|found| found.leader == Some(node)) {
+                self.share_partitions.load(group, partition, || start_offset(&found.log, reset, now_ms));
             }
         }
     }

@@ -18,11 +18,19 @@ use partition::SharePartition;
 pub(crate) struct Entry {
     /// The states of its records.
     pub(crate) partition: SharePartition,
+    /// Whether the partition's leader has it in memory: from the group's first fetch there, until it is unloaded.
+    is_loaded: bool,
     /// When its timer will look at the locks; `None` where no timer runs.
     armed: Option<Instant>,
 }
 
 impl Entry {
+    fn unload(&mut self) {
+        if std::mem::replace(&mut self.is_loaded, false) {
+            self.partition.forget_acquired();
+        }
+    }
+
     /// When a timer has to be set for the locks, where none runs that is early enough.
     pub(crate) fn arm(&mut self) -> Option<Instant> {
         let deadline = self.partition.next_lock_deadline()?;
@@ -53,27 +61,35 @@ impl SharePartitions {
         self.by_group.get(group)?.get(&partition).map(|entry| &entry.partition)
     }
 
-    /// The share partition, where the group has fetched from it.
+    /// The share partition, where the leader has it in memory.
     pub(crate) fn get_mut(&mut self, group: &str, partition: TopicIdPartition) -> Option<&mut Entry> {
-        self.by_group.get_mut(group)?.get_mut(&partition)
+        self.by_group.get_mut(group)?.get_mut(&partition).filter(|entry| entry.is_loaded)
     }
 
-    /// The share partition; `start` gives the start offset of one that is new.
-    pub(crate) fn get_or_insert(
-        &mut self,
-        group: &Arc<str>,
-        partition: TopicIdPartition,
-        start: impl FnOnce() -> i64,
-    ) -> &mut Entry {
+    /// Loads the share partition; `start` gives the start offset of one that is new.
+    pub(crate) fn load(&mut self, group: &Arc<str>, partition: TopicIdPartition, start: impl FnOnce() -> i64) {
         let partitions = self.by_group.entry(group.clone()).or_default();
-        partitions.entry(partition).or_insert_with(|| Entry { partition: SharePartition::new(start()), armed: None })
+        let entry = partitions.entry(partition).or_insert_with(|| Entry {
+            partition: SharePartition::new(start()),
+            is_loaded: true,
+            armed: None,
+        });
+        entry.is_loaded = true;
     }
 
-    /// Forgets what the members of a group hold.
-    pub(crate) fn forget_acquired(&mut self, group: &str) {
-        for entry in self.by_group.get_mut(group).into_iter().flat_map(HashMap::values_mut) {
-            entry.partition.forget_acquired();
+    /// The partition's leader drops it from memory, and with it who holds what.
+    pub(crate) fn unload(&mut self, partition: TopicIdPartition) {
+        for partitions in self.by_group.values_mut() {
+            if let Some(entry) = partitions.get_mut(&partition) {
+                entry.unload();
+            }
         }
+    }
+
+    /// As [`unload`](Self::unload), for all partitions of one group that `is_led` picks.
+    pub(crate) fn unload_group(&mut self, group: &str, is_led: impl Fn(TopicIdPartition) -> bool) {
+        let partitions = self.by_group.get_mut(group).into_iter().flatten();
+        partitions.filter(|(partition, _)| is_led(**partition)).for_each(|(_, entry)| entry.unload());
     }
 
     /// Forgets the partition in every group.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::rig::{Member, Rig};
+use crate::core::Answer;
 use crate::core::dispatch::served;
-use crate::core::{Answer, ConnectionId};
 
 fn handle(rig: &mut Rig, key: ApiKey, version: i16, body: Bytes) -> Answer {
     let header = RequestHeader {
@@ -16,7 +16,8 @@ fn handle(rig: &mut Rig, key: ApiKey, version: i16, body: Bytes) -> Answer {
         correlation_id: 1,
         client_id: Some("hostile".to_owned()),
     };
-    rig.cluster.handle(rig.now, ConnectionId(1), &header, body)
+    let connection = rig.connect(1);
+    rig.cluster.handle(rig.now, connection, &header, body)
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod configs;
 mod delivery;
 mod group;
 mod hostile;
+mod nodes;
 mod offsets;
 mod produce;
 mod rig;

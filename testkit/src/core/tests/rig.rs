@@ -16,7 +16,7 @@ use ackflow_protocol::wire::{
 };
 use bytes::Bytes;
 
-use crate::core::{Answer, Cluster, ClusterOptions, ConnectionId};
+use crate::core::{Answer, Cluster, ClusterOptions, ConnectionId, NodeOptions, Output};
 
 /// The wall clock at the start, in ms.
 pub(super) const STARTED_MS: i64 = 1_700_000_000_000;
@@ -39,9 +39,15 @@ impl Rig {
 
     /// A rig with broker settings, and with settings of [`GROUP`].
     pub(super) fn with(configs: &[(&str, &str)], group: &[(&str, &str)]) -> Self {
+        Self::with_nodes(1, configs, group)
+    }
+
+    /// A rig of several nodes, from 1 on, on ports from 9092 on. Partition 0 is led by node 1.
+    pub(super) fn with_nodes(nodes: u16, configs: &[(&str, &str)], group: &[(&str, &str)]) -> Self {
         let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let now = Instant::now();
         let mut options = ClusterOptions::new(now, STARTED_MS);
+        options.nodes = (1..=nodes).map(|node| NodeOptions::local(9091 + node)).collect();
         options.topics = vec![(TOPIC.to_owned(), 3)];
         options.configs = pairs(configs);
         let mut values: std::collections::BTreeMap<String, String> = pairs(group);
@@ -60,10 +66,23 @@ impl Rig {
 
     /// Sends a request and gives what becomes of it.
     pub(super) fn send<R: Request>(&mut self, connection: u64, version: i16, request: &R) -> Answer {
+        let connection = self.connect(connection);
+        self.send_on(connection, version, request)
+    }
+
+    /// The connection of this number, made where it is not there.
+    pub(super) fn connect(&mut self, connection: u64) -> ConnectionId {
+        let connection = ConnectionId(connection);
+        if !self.cluster.connections.contains_key(&connection) {
+            self.cluster.connected(connection, node_of(connection), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        connection
+    }
+
+    /// As [`send`](Self::send), on a connection that may have ended.
+    pub(super) fn send_on<R: Request>(&mut self, connection: ConnectionId, version: i16, request: &R) -> Answer {
         let frame = encode_request(request, version, 7, Some("rig")).unwrap();
         let (header, body) = decode_request_header(frame.slice(SIZE_LENGTH..), ApiKey::request_is_flexible).unwrap();
-        let connection = ConnectionId(connection);
-        self.cluster.connected(connection, IpAddr::V4(Ipv4Addr::LOCALHOST));
         self.cluster.handle(self.now, connection, &header, body)
     }
 
@@ -81,8 +100,10 @@ impl Rig {
 
     /// What was fetched by a parked fetch that has become ready: connection and summary.
     pub(super) fn ready(&mut self) -> Option<(u64, String)> {
-        let (connection, frame) = self.cluster.poll(self.now)?;
-        Some((connection.0, summary(&decode::<ShareFetchRequest>(frame, 2))))
+        match self.cluster.poll(self.now)? {
+            Output::Reply(connection, frame) => Some((connection.0, summary(&decode::<ShareFetchRequest>(frame, 2)))),
+            closed => panic!("{closed:?}"),
+        }
     }
 
     /// Goes on to the next thing that is due, and gives how long that took.
@@ -106,6 +127,11 @@ impl Rig {
     pub(super) fn disconnect(&mut self, connection: u64) {
         self.cluster.disconnected(self.now, ConnectionId(connection));
     }
+}
+
+/// The node that a connection leads to: 1 below 200, then the hundreds.
+fn node_of(connection: ConnectionId) -> i32 {
+    i32::try_from(connection.0 / 100).unwrap().max(1)
 }
 
 /// A producer's batch.

@@ -70,7 +70,7 @@ fn the_epoch_after_the_largest_is_one() {
     let mut member = Member::new(&rig, "m1", 1, &[0]);
     member.fetch(&mut rig, 10);
     let key = crate::core::share::session::SessionKey { group: "billing".into(), member: "m1".into() };
-    rig.cluster.sessions.set_epoch(&key, i32::MAX);
+    rig.cluster.nodes.sessions(1).set_epoch(&key, i32::MAX);
     let request = ShareFetchRequest { share_session_epoch: i32::MAX, ..member.request(10) };
     assert_eq!(member.send(&mut rig, &request), "");
     member.epoch = 1;

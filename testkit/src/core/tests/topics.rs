@@ -1,6 +1,9 @@
 //! Metadata, cluster, features, creation and deletion of topics.
 
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
+use ackflow_protocol::messages::create_partitions::{
+    CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic,
+};
 use ackflow_protocol::messages::create_topics::{
     CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
 };
@@ -12,7 +15,7 @@ use ackflow_protocol::wire::{ApiKey, ErrorCode, RequestHeader, Uuid, decode_resp
 use bytes::Bytes;
 
 use super::rig::{Rig, TOPIC};
-use crate::core::{Answer, ConnectionId};
+use crate::core::Answer;
 
 fn named(name: &str) -> MetadataRequestTopic {
     MetadataRequestTopic { name: Some(name.to_owned()), ..MetadataRequestTopic::default() }
@@ -65,7 +68,7 @@ fn api_versions_lists_what_is_served_and_the_features() {
     };
     for version in 0..=5 {
         let response = rig.call_version(1, version, &request);
-        assert_eq!(response.api_keys.len(), 16, "version {version}");
+        assert_eq!(response.api_keys.len(), 17, "version {version}");
     }
     let response = rig.call(1, &request);
     assert_eq!(
@@ -80,7 +83,7 @@ fn api_versions_lists_what_is_served_and_the_features() {
     assert_eq!(rig.call(1, &elsewhere).error_code, ErrorCode::REBOOTSTRAP_REQUIRED);
     rig.cluster.share_version = 0;
     let off = rig.call(1, &request);
-    assert_eq!((off.api_keys.len(), off.finalized_features.len()), (16, 0), "the APIs are listed, the feature is off");
+    assert_eq!((off.api_keys.len(), off.finalized_features.len()), (17, 0), "the APIs are listed, the feature is off");
 }
 
 #[test]
@@ -92,7 +95,8 @@ fn a_too_new_api_versions_request_is_answered_in_version_0() {
         correlation_id: 5,
         client_id: None,
     };
-    let Answer::Reply(frame) = rig.cluster.handle(rig.now, ConnectionId(1), &header, Bytes::from_static(b"?")) else {
+    let connection = rig.connect(1);
+    let Answer::Reply(frame) = rig.cluster.handle(rig.now, connection, &header, Bytes::from_static(b"?")) else {
         panic!("not answered")
     };
     let (header, response) =
@@ -219,4 +223,33 @@ fn a_topic_of_the_same_name_has_another_id() {
     assert_ne!(rig.topic_id(TOPIC), before);
     let old = DeleteTopicsRequest { topic_names: vec![TOPIC.to_owned()], ..DeleteTopicsRequest::default() };
     assert_eq!(rig.call_version(1, 5, &old).responses[0].error_code, ErrorCode::NONE);
+}
+
+#[test]
+fn a_topic_gets_more_partitions_and_never_fewer() {
+    let mut rig = Rig::with_nodes(2, &[], &[]);
+    let topic = |count, assignments: Option<Vec<Vec<i32>>>| CreatePartitionsTopic {
+        name: TOPIC.to_owned(),
+        count,
+        assignments: assignments.map(|assignments| {
+            assignments.into_iter().map(|broker_ids| CreatePartitionsAssignment { broker_ids }).collect()
+        }),
+    };
+    let mut create = |topics, validate_only| {
+        let request = CreatePartitionsRequest { topics, timeout_ms: 1_000, validate_only };
+        let results = rig.call(1, &request).results;
+        (results[0].error_code, rig.cluster.topics.by_name(TOPIC).unwrap().partitions.len(), results.len())
+    };
+    assert_eq!(create(vec![topic(3, None)], false), (ErrorCode::INVALID_PARTITIONS, 3, 1));
+    assert_eq!(create(vec![topic(2, None)], false), (ErrorCode::INVALID_PARTITIONS, 3, 1));
+    assert_eq!(create(vec![topic(4, None), topic(5, None)], false), (ErrorCode::INVALID_REQUEST, 3, 1));
+    assert_eq!(create(vec![topic(5, None)], true), (ErrorCode::NONE, 3, 1));
+    assert_eq!(create(vec![topic(5, Some(vec![vec![1]]))], false), (ErrorCode::INVALID_REPLICA_ASSIGNMENT, 3, 1));
+    assert_eq!(create(vec![topic(4, Some(vec![vec![7]]))], false), (ErrorCode::INVALID_REPLICA_ASSIGNMENT, 3, 1));
+    assert_eq!(create(vec![topic(5, None)], false), (ErrorCode::NONE, 5, 1));
+    assert_eq!(create(vec![topic(6, Some(vec![vec![2]]))], false), (ErrorCode::NONE, 6, 1));
+    let other = CreatePartitionsTopic { name: "other".to_owned(), ..topic(2, None) };
+    assert_eq!(create(vec![other], false).0, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    let leaders: Vec<_> = (0..6).map(|partition| rig.cluster.leader(TOPIC, partition).unwrap()).collect();
+    assert_eq!(leaders, [Some(1), Some(2), Some(1), Some(2), Some(1), Some(2)]);
 }

@@ -1,0 +1,81 @@
+//! The brokers of the cluster, as far as they differ from each other.
+
+use std::collections::BTreeMap;
+
+use super::share::session::ShareSessions;
+
+/// One broker.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Its id.
+    pub(crate) id: i32,
+    /// The host that clients are told.
+    pub(crate) host: String,
+    /// The port that clients are told.
+    pub(crate) port: u16,
+    /// Its rack, where it has one.
+    pub(crate) rack: Option<String>,
+    /// Whether its process runs: only then it takes connections.
+    pub(crate) is_running: bool,
+    /// Whether the controller takes it for alive: only then it leads and coordinates. A node that was killed is taken
+    /// for alive until that is noticed.
+    pub(crate) is_registered: bool,
+    /// The share sessions with it. They end with its process.
+    pub(crate) sessions: ShareSessions,
+}
+
+/// All brokers, by id.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    by_id: BTreeMap<i32, Node>,
+}
+
+impl Nodes {
+    /// Adds a broker that runs.
+    pub(crate) fn add(&mut self, id: i32, host: String, port: u16, rack: Option<String>) {
+        let sessions = ShareSessions::default();
+        let node = Node { id, host, port, rack, is_running: true, is_registered: true, sessions };
+        self.by_id.insert(id, node);
+    }
+
+    /// All of them, also those that are down.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.by_id.values()
+    }
+
+    /// Those that the controller takes for alive.
+    pub(crate) fn registered(&self) -> impl Iterator<Item = &Node> {
+        self.by_id.values().filter(|node| node.is_registered)
+    }
+
+    /// How many the controller takes for alive.
+    pub(crate) fn registered_count(&self) -> usize {
+        self.registered().count()
+    }
+
+    /// The node of this id.
+    pub(crate) fn get(&self, id: i32) -> Option<&Node> {
+        self.by_id.get(&id)
+    }
+
+    /// The node of this id.
+    pub(crate) fn get_mut(&mut self, id: i32) -> Option<&mut Node> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// Whether the controller takes the node for alive.
+    pub(crate) fn is_registered(&self, id: i32) -> bool {
+        self.get(id).is_some_and(|node| node.is_registered)
+    }
+
+    /// Whether the node's process runs.
+    pub(crate) fn is_running(&self, id: i32) -> bool {
+        self.get(id).is_some_and(|node| node.is_running)
+    }
+
+    /// The share sessions with a node that has connections.
+    pub(crate) fn sessions(&mut self, id: i32) -> &mut ShareSessions {
+        let node = self.by_id.get_mut(&id);
+        &mut node.expect("connections are made only to nodes that exist, and no node is ever removed").sessions
+    }
+}

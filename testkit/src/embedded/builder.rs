@@ -1,0 +1,196 @@
+//! How an embedded broker is made.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::EmbeddedBroker;
+use crate::core::{Cluster, ClusterOptions, NodeOptions, OptionsError};
+use crate::server::Shell;
+use crate::server::owner::Owner;
+
+/// Short times, as far as Kafka's bounds let them be: what makes a suite of tests fast.
+const FAST: &[(&str, &str)] = &[
+    ("group.share.min.heartbeat.interval.ms", "100"),
+    ("group.share.heartbeat.interval.ms", "200"),
+    ("group.share.min.session.timeout.ms", "1000"),
+    ("group.share.session.timeout.ms", "3000"),
+    ("group.share.assignment.interval.ms", "0"),
+    ("group.share.min.record.lock.duration.ms", "1000"),
+];
+
+/// What an [`EmbeddedBroker`] is made with.
+#[derive(Debug, Clone)]
+pub struct EmbeddedBrokerBuilder {
+    listen: String,
+    nodes: u16,
+    topics: Vec<(String, i32)>,
+    configs: BTreeMap<String, String>,
+    group_configs: BTreeMap<String, BTreeMap<String, String>>,
+    share_version: i16,
+    fast: bool,
+}
+
+/// Why an embedded broker did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting or topic is not allowed.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {addr}: {source}; choose another address, or port 0 for a free one")]
+    Listen {
+        /// The address.
+        addr: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Default for EmbeddedBrokerBuilder {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:0".to_owned(),
+            nodes: 1,
+            topics: Vec::new(),
+            configs: BTreeMap::new(),
+            group_configs: BTreeMap::new(),
+            share_version: 1,
+            fast: false,
+        }
+    }
+}
+
+impl EmbeddedBrokerBuilder {
+    /// Adds a topic that exists from the start.
+    #[must_use]
+    pub fn topic(mut self, name: impl Into<String>, partitions: i32) -> Self {
+        self.topics.push((name.into(), partitions));
+        self
+    }
+
+    /// Makes a cluster of so many nodes, from id 1 on ([`config`](Self::config)`("node.id", ..)` names another first id). Partitions and
+    /// groups are spread over them. Topics have 3 replicas then, or as many as there are nodes (`default.replication.factor`), so that other
+    /// nodes can take over.
+    #[must_use]
+    pub fn nodes(mut self, nodes: u16) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Listens on this address instead of a free port of 127.0.0.1. Of several nodes, each has the port after the one before; port 0 gives
+    /// each a free one.
+    #[must_use]
+    pub fn listen(mut self, addr: impl Into<String>) -> Self {
+        self.listen = addr.into();
+        self
+    }
+
+    /// Sets a broker setting by Kafka's name, such as `group.share.record.lock.duration.ms`.
+    #[must_use]
+    pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.configs.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets a setting of a group by Kafka's name, such as `share.auto.offset.reset`.
+    #[must_use]
+    pub fn group_config(mut self, group: impl Into<String>, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.group_configs.entry(group.into()).or_default().insert(name.into(), value.into());
+        self
+    }
+
+    /// The finalized level of the feature `share.version`: 0 is a broker without share groups.
+    #[must_use]
+    pub fn share_version(mut self, level: i16) -> Self {
+        self.share_version = level;
+        self
+    }
+
+    /// Makes waits short that a test would have to sit out: heartbeats every 200 ms, sessions of 3 s, assignments at
+    /// once, and locks may be set down to 1 s. Settings given by [`config`](Self::config) win.
+    #[must_use]
+    pub fn fast(mut self) -> Self {
+        self.fast = true;
+        self
+    }
+
+    /// Starts the broker; it serves when this returns. It lives in the tokio runtime that calls this. Not
+    /// cancel-safe: a start that is given up may leave nothing behind but a closed port.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(self) -> Result<EmbeddedBroker, StartError> {
+        let Self { listen, nodes, topics, mut configs, group_configs, share_version, fast } = self;
+        if fast {
+            for (name, value) in FAST {
+                configs.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+            }
+        }
+        let listeners = bind_all(&listen, nodes).await?;
+        let (started, started_ms) = (Instant::now(), wall_millis());
+        let cluster = Cluster::new(ClusterOptions {
+            nodes: listeners.iter().map(|(addr, _)| advertised(*addr)).collect(),
+            share_version,
+            configs,
+            group_configs,
+            topics,
+            seed: RandomState::new().build_hasher().finish(),
+            ..ClusterOptions::new(started, started_ms)
+        })?;
+        let (commands, receiver) = unbounded_channel();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let shell = Shell {
+            max_frame: cluster.max_request_bytes(),
+            commands: commands.clone(),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+            next_connection: Arc::default(),
+        };
+        let ids = cluster.node_ids();
+        let mut owner = Owner::new(cluster, shell);
+        let mut addrs = BTreeMap::new();
+        for (node, (addr, listener)) in ids.into_iter().zip(listeners) {
+            addrs.insert(node, addr);
+            owner.open(node, addr, listener);
+        }
+        tasks.spawn(owner.run(receiver, stop.clone()));
+        Ok(EmbeddedBroker { addrs, commands, tasks, stop, started, started_ms })
+    }
+}
+
+/// One listener a node.
+async fn bind_all(listen: &str, nodes: u16) -> Result<Vec<(SocketAddr, TcpListener)>, StartError> {
+    let error = |addr: &str, source| StartError::Listen { addr: addr.to_owned(), source };
+    let mut listeners: Vec<(SocketAddr, TcpListener)> = Vec::new();
+    for node in 0..nodes {
+        let next = match listeners.first() {
+            None => listen.to_owned(),
+            Some((first, _)) if listen.ends_with(":0") => SocketAddr::new(first.ip(), 0).to_string(),
+            Some((first, _)) => SocketAddr::new(first.ip(), first.port().saturating_add(node)).to_string(),
+        };
+        let listener = TcpListener::bind(&next).await.map_err(|source| error(&next, source))?;
+        let addr = listener.local_addr().map_err(|source| error(&next, source))?;
+        listeners.push((addr, listener));
+    }
+    Ok(listeners)
+}
+
+/// What clients are told of a node: they cannot connect to "any address".
+fn advertised(addr: SocketAddr) -> NodeOptions {
+    let host = if addr.ip().is_unspecified() { "localhost".to_owned() } else { addr.ip().to_string() };
+    NodeOptions { host, port: addr.port(), rack: None }
+}
+
+fn wall_millis() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
