@@ -1,6 +1,7 @@
 //! Development tasks of the workspace: `cargo xtask help` lists them. A library, so that a test can start a Kafka of
 //! its own ([`kafka::Cluster`]).
 
+pub mod cache;
 pub mod ci;
 pub mod interrupt;
 pub mod kafka;

@@ -1,12 +1,12 @@
 //! Kafka's jars, fetched from Maven once a version and kept in the cache.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::workspace;
+use crate::cache;
 
 /// The Kafka that the product is checked against unless another is asked for.
 pub const DEFAULT_VERSION: &str = "4.4.0";
@@ -28,21 +28,10 @@ impl Libs {
             !version.is_empty() && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c)),
             "`{version}` is no Kafka version"
         );
-        let cache = workspace::cache();
-        let folder = cache.join(format!("kafka-{version}"));
-        if folder.is_dir() {
-            return Ok(Self { folder });
-        }
-        fs::create_dir_all(&cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
-        let lock_path = cache.join(format!("kafka-{version}.lock"));
-        let lock = File::create(&lock_path).with_context(|| format!("cannot create {}", lock_path.display()))?;
-        lock.lock().with_context(|| format!("cannot lock {}", lock_path.display()))?;
-        if !folder.is_dir() {
-            let partial = tempfile::Builder::new().prefix("kafka-download-").tempdir_in(&cache)?;
-            download(version, partial.path())?;
-            fs::rename(partial.path().join("libs"), &folder)
-                .with_context(|| format!("cannot move the jars to {}", folder.display()))?;
-        }
+        let folder = cache::folder(&format!("kafka-{version}"), |partial| {
+            download(version, partial)?;
+            Ok(partial.join("libs"))
+        })?;
         Ok(Self { folder })
     }
 
