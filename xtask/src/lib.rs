@@ -8,6 +8,7 @@ pub mod kafka;
 pub mod layers;
 pub mod lengths;
 pub mod no_c;
+pub mod peers;
 pub mod process;
 pub mod prove;
 pub mod random;

@@ -10,6 +10,7 @@ mod file_sink_kill;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
+mod records_interop;
 mod schema_oracle;
 mod tail_latency;
 mod vectors_all;
@@ -41,6 +42,7 @@ pub static ALL: &[Proof] = &[
     vectors_core::PROOF,
     vectors_all::PROOF,
     schema_oracle::PROOF,
+    records_interop::PROOF,
     perf_core::PROOF,
     faults_core::PROOF,
     tail_latency::PROOF,

@@ -1,0 +1,58 @@
+//! librdkafka, by its Python binding: the wheel brings the library, so that its version does not depend on the machine.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::Peer;
+use crate::{cache, process, workspace};
+
+/// The version in testdata/interop/librdkafka/requirements.txt, which names the folder of the cache.
+const VERSION: &str = "2.16.1";
+
+/// Installs the wheel into the cache if it is not there.
+///
+/// # Errors
+/// When Python is missing or the wheel cannot be installed.
+pub fn librdkafka() -> Result<Peer> {
+    let source = workspace::root().join("testdata/interop/librdkafka");
+    let folder = cache::folder(&format!("confluent-kafka-{VERSION}"), |partial| {
+        let made = partial.join("python");
+        install(&made, &source.join("requirements.txt"))?;
+        Ok(made)
+    })?;
+    Ok(Peer::new("librdkafka", [folder.join("bin/python"), source.join("peer.py")]))
+}
+
+/// A virtual environment still works after it was moved, but for the scripts that pip installs.
+fn install(folder: &Path, requirements: &Path) -> Result<()> {
+    eprintln!("fetching confluent-kafka {VERSION} from PyPI");
+    process::output(Command::new("python3").args(["-m", "venv"]).arg(folder))
+        .context("Python 3 with venv is needed for librdkafka (Debian: python3-venv)")?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+        "--requirement",
+    ]);
+    process::output(pip.arg(requirements))?;
+    process::output(Command::new(folder.join("bin/python")).args(["-c", "import confluent_kafka"])).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_is_named_for_the_version_that_is_installed() {
+        let file = workspace::root().join("testdata/interop/librdkafka/requirements.txt");
+        assert_eq!(fs::read_to_string(file).unwrap(), format!("confluent-kafka=={VERSION}\n"));
+    }
+}
