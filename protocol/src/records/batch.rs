@@ -188,7 +188,8 @@ impl RecordBatch {
             return Ok(self);
         }
         let BatchHeader { base_offset, .. } = self.header;
-        // Compaction that removes every record leaves a header that still names the codec, and nothing to decompress.
+        // Compaction that removes every record leaves a header without a body. Kafka's cleaner takes the codec out of it, but nothing in
+        // the format says that it must.
         let records = if self.header.count == 0 {
             Vec::new()
         } else {
