@@ -10,7 +10,8 @@ use ackflow_protocol::messages::share_acknowledge::{
     AcknowledgePartition, AcknowledgeTopic, AcknowledgementBatch, ShareAcknowledgeRequest,
 };
 use ackflow_protocol::messages::share_fetch::{FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse};
-use ackflow_protocol::wire::{ErrorCode, Request, Uuid, decode_response, encode_request};
+use ackflow_protocol::wire::{ApiKey, ErrorCode, Request, Uuid, decode_response, encode_request};
+use ackflow_testkit::core::{FaultAction, FaultRule, ShareRecordState};
 use ackflow_testkit::{BrokerError, EmbeddedBroker, EmbeddedBrokerBuilder, StartError};
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -180,6 +181,58 @@ async fn all_connections_can_be_cut() {
     waiting.closed().await;
     let mut again = Client::connect(&broker).await;
     assert_eq!(acquired(&again.call(&fetch(topic, "m1", 0, 0)).await), [(0, 0, 2)]);
+}
+
+#[tokio::test]
+async fn faults_reach_the_socket() {
+    let broker = builder().start().await.unwrap();
+    let metadata = MetadataRequest { topics: None, ..MetadataRequest::default() };
+    let mut client = Client::connect(&broker).await;
+    let refuse = FaultRule::new(FaultAction::Refuse(ErrorCode::UNKNOWN_SERVER_ERROR)).api(ApiKey::METADATA).times(1);
+    let id = broker.add_fault(refuse).await.unwrap();
+    assert_eq!(client.call(&metadata).await.error_code, ErrorCode::UNKNOWN_SERVER_ERROR);
+    assert_eq!(client.call(&metadata).await.error_code, ErrorCode::NONE);
+    assert_eq!(broker.fault_hits(id).await, Ok(1));
+
+    let whole = encode_request(&metadata, MetadataRequest::NEWEST_STABLE, 1, Some("tcp")).unwrap();
+    for (action, rest) in
+        [(FaultAction::CutBefore, 0..=0), (FaultAction::CutAfter, 0..=0), (FaultAction::CutHalfway, 1..=1000)]
+    {
+        broker.add_fault(FaultRule::new(action).times(1)).await.unwrap();
+        let mut client = Client::connect(&broker).await;
+        client.stream.write_all(&whole).await.unwrap();
+        let mut read = Vec::new();
+        // A reset is an end as well.
+        let _ = timeout(SOON, client.stream.read_to_end(&mut read)).await.expect("the connection is closed");
+        assert!(rest.contains(&read.len()), "{action:?}: {}", read.len());
+    }
+    broker.add_fault(FaultRule::new(FaultAction::DelayAnswer(Duration::from_millis(100))).times(1)).await.unwrap();
+    let asked = Instant::now();
+    client.call(&metadata).await;
+    assert!(asked.elapsed() >= Duration::from_millis(100));
+    broker.add_fault(FaultRule::new(FaultAction::Ignore)).await.unwrap();
+    broker.clear_faults().await.unwrap();
+    client.call(&metadata).await;
+    broker.shutdown().await;
+}
+
+#[tokio::test]
+async fn locks_end_and_topics_change_when_a_test_says_so() {
+    let broker = builder().start().await.unwrap();
+    broker.produce("orders", 0, ["a", "b"]).await.unwrap();
+    let topic = topic_id(&broker).await;
+    let mut client = Client::connect(&broker).await;
+    client.call(&fetch(topic, "m1", 0, 0)).await;
+    let state = broker.share_records("billing", "orders", 0).await.unwrap().remove(0);
+    assert!(matches!(&state.state, ShareRecordState::Acquired { member, .. } if &**member == "m1"), "{state:?}");
+    broker.expire_locks("billing").await.unwrap();
+    let state = broker.share_records("billing", "orders", 0).await.unwrap().remove(0);
+    assert_eq!((state.first, state.last, state.state, state.delivery_count), (0, 1, ShareRecordState::Available, 1));
+    broker.create_partitions("orders", 4).await.unwrap();
+    assert_eq!(broker.produce("orders", 3, ["c"]).await, Ok(0));
+    broker.delete_topic("orders").await.unwrap();
+    assert!(broker.produce("orders", 0, ["d"]).await.is_err());
+    broker.shutdown().await;
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatReques
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
 use bytes::Bytes;
 
+use super::faults::{self, Refused};
 use super::{Cluster, ConnectionId, handlers};
 
 /// The highest level of the feature `share.version` that is served.
@@ -38,6 +39,8 @@ pub enum Answer {
     Parked,
     /// The request wants no response (`acks=0`).
     Silent,
+    /// A fault: these bytes of the response, and then the end of the connection.
+    Cut(Bytes),
     /// The connection has to be closed; the text says why.
     Close(String),
 }
@@ -59,6 +62,8 @@ pub(super) struct RequestContext<'a> {
     pub(super) client_id: &'a str,
     /// The address, as descriptions show it.
     pub(super) client_host: &'a str,
+    /// What of it a fault rule refuses.
+    pub(super) refused: Refused,
 }
 
 impl RequestContext<'_> {
@@ -101,10 +106,28 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
 impl Cluster {
     /// Handles one request. The next one of the same connection may come once this one is answered.
     ///
+    /// After [`Answer::Close`] and [`Answer::Cut`] the cluster has forgotten the connection.
+    ///
     /// A body that cannot be read, and an API or version that is not served, close the connection as Kafka does; only
     /// ApiVersions is answered in any version. So does a request on a connection that [`connected`](Self::connected) was not
     /// told of.
     pub fn handle(&mut self, now: Instant, connection: ConnectionId, header: &RequestHeader, body: Bytes) -> Answer {
+        let answer = self.handle_with_faults(now, connection, header, body);
+        if matches!(answer, Answer::Close(_) | Answer::Cut(_)) {
+            self.disconnected(now, connection);
+        }
+        answer
+    }
+
+    /// Handles one request, of which a part may be refused.
+    pub(super) fn handle_now(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        header: &RequestHeader,
+        body: Bytes,
+        refused: Refused,
+    ) -> Answer {
         let Some(peer) = self.connections.get(&connection) else {
             return Answer::Close("the connection was not announced, or has ended".to_owned());
         };
@@ -117,7 +140,13 @@ impl Cluster {
             correlation_id: header.correlation_id,
             client_id: header.client_id.as_deref().unwrap_or_default(),
             client_host: &client_host,
+            refused,
         };
+        if let Refused::Everything(code) = refused
+            && header.request_api_key != ApiKey::PRODUCE
+        {
+            return faults::whole(&cx, header.request_api_key, body, code);
+        }
         let answer = self.dispatch(&cx, header.request_api_key, body);
         self.complete_woken(now);
         answer

@@ -18,7 +18,9 @@
 pub(crate) mod clock;
 pub(crate) mod configs;
 mod dispatch;
+mod faults;
 mod handlers;
+mod inspect;
 mod leadership;
 pub(crate) mod log;
 pub(crate) mod nodes;
@@ -34,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::wire::{ErrorCode, Uuid};
+use ackflow_protocol::wire::{ErrorCode, RequestHeader, Uuid};
 use bytes::Bytes;
 
 use clock::Clock;
@@ -42,6 +44,9 @@ use configs::Values;
 use configs::broker::BrokerConfig;
 use configs::group::GroupConfig;
 pub use dispatch::Answer;
+use faults::Faults;
+pub use faults::{FaultAction, FaultId, FaultRule};
+pub use inspect::{FailedAttempt, GroupChange, RecordChange, RecordEvent, ShareRecordState, ShareRecords};
 use nodes::Nodes;
 pub use options::{ClusterOptions, NodeOptions, OptionsError};
 use random::Random;
@@ -69,8 +74,10 @@ enum Due {
     },
     /// A parked fetch has waited long enough.
     Fetch(ParkedId),
-    /// A refusal that was held back.
+    /// An answer that was held back.
     Reply(ConnectionId, Bytes),
+    /// A request that was held back.
+    Request(ConnectionId, RequestHeader, Bytes),
     /// The controller notices that a node is down.
     Unregister(i32),
 }
@@ -80,6 +87,10 @@ enum Due {
 pub enum Output {
     /// The response to a parked request, as one frame.
     Reply(ConnectionId, Bytes),
+    /// A parked request is done and wants no response.
+    Silent(ConnectionId),
+    /// A fault: these bytes of the response, and then the end of the connection. The cluster has forgotten it.
+    Cut(ConnectionId, Bytes),
     /// The connection has to be closed; the text says why. The cluster has forgotten it.
     Close(ConnectionId, String),
 }
@@ -115,6 +126,7 @@ pub struct Cluster {
     /// Partitions in which records have become available since parked fetches were looked at.
     woken: BTreeSet<TopicIdPartition>,
     ready: VecDeque<Output>,
+    faults: Faults,
 }
 
 impl Cluster {
@@ -164,6 +176,7 @@ impl Cluster {
             timers: Timers::new(),
             woken: BTreeSet::new(),
             ready: VecDeque::new(),
+            faults: Faults::default(),
         };
         for (topic, partitions) in options.topics {
             cluster.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
@@ -210,6 +223,7 @@ impl Cluster {
     /// Forgets a connection and its parked request.
     fn forget_connection(&mut self, connection: ConnectionId) -> Option<Peer> {
         let peer = self.connections.remove(&connection)?;
+        self.faults.forget(connection);
         for id in self.parked.of_connection(connection) {
             if let Some(timer) = self.parked.take(id).and_then(|parked| parked.timer) {
                 self.timers.cancel(timer);
@@ -229,6 +243,7 @@ impl Cluster {
                 }
                 Due::Fetch(id) => self.complete(now, id, true),
                 Due::Reply(connection, reply) => self.ready.push_back(Output::Reply(connection, reply)),
+                Due::Request(connection, header, body) => self.handle_held(now, connection, &header, body),
                 Due::Unregister(node) => self.unregister(now, node),
             }
         }
@@ -236,7 +251,16 @@ impl Cluster {
         loop {
             match self.ready.pop_front()? {
                 // Its connection was cut meanwhile.
-                Output::Reply(connection, _) if !self.connections.contains_key(&connection) => {}
+                Output::Reply(connection, _) | Output::Silent(connection) | Output::Cut(connection, _)
+                    if !self.connections.contains_key(&connection) => {}
+                Output::Cut(connection, bytes) => {
+                    self.disconnected(now, connection);
+                    return Some(Output::Cut(connection, bytes));
+                }
+                Output::Close(connection, reason) => {
+                    self.disconnected(now, connection);
+                    return Some(Output::Close(connection, reason));
+                }
                 output => return Some(output),
             }
         }
@@ -359,7 +383,7 @@ impl Cluster {
                     self.timers.cancel(timer);
                 }
                 let reply = handlers::share_fetch::reply(self, &parked.fetch, fetched);
-                self.ready.push_back(Output::Reply(parked.connection, reply));
+                self.deliver(now, parked.connection, reply);
             }
             None => self.parked.put_back(id, parked),
         }

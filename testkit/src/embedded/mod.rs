@@ -1,6 +1,7 @@
 //! An embedded broker for tests.
 
 mod builder;
+mod faults;
 mod nodes;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,8 @@ pub use builder::{EmbeddedBrokerBuilder, StartError};
 /// producers included, transactions not), metadata, topics, settings, and everything about share groups but the broker's
 /// dead letter queue.
 ///
-/// A test can move leaders and coordinators, kill nodes and start them again, and cut connections. Dropping it stops it.
+/// A test can move leaders and coordinators, kill nodes and start them again, cut connections, let locks end, and let any
+/// request go wrong ([`add_fault`](Self::add_fault)). Dropping it stops it.
 #[derive(Debug)]
 pub struct EmbeddedBroker {
     /// By node.

@@ -64,6 +64,10 @@ impl Connection {
                         outstanding = false;
                     }
                     Some(Reply::Silent) => outstanding = false,
+                    Some(Reply::Last(bytes)) => {
+                        output.write_all(&bytes).await?;
+                        return Ok(());
+                    }
                     Some(Reply::Close(reason)) => return Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
                     None => return Ok(()),
                 },

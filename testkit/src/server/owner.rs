@@ -72,6 +72,8 @@ pub(crate) enum Reply {
     Frame(Bytes),
     /// Nothing is to be written.
     Silent,
+    /// Write this, then close.
+    Last(Bytes),
     /// Close; the text says why.
     Close(String),
 }
@@ -121,6 +123,8 @@ impl Owner {
             while let Some(output) = self.cluster.poll(Instant::now()) {
                 match output {
                     Output::Reply(id, reply) => self.send(id, Reply::Frame(reply)),
+                    Output::Silent(id) => self.send(id, Reply::Silent),
+                    Output::Cut(id, bytes) => self.send(id, Reply::Last(bytes)),
                     // A connection whose sender is gone closes its socket.
                     Output::Close(id, reason) => {
                         tracing::debug!(connection = id.0, %reason, "connection cut");
@@ -159,6 +163,7 @@ impl Owner {
                 Answer::Reply(frame) => self.send(id, Reply::Frame(frame)),
                 Answer::Parked => {}
                 Answer::Silent => self.send(id, Reply::Silent),
+                Answer::Cut(bytes) => self.send(id, Reply::Last(bytes)),
                 Answer::Close(reason) => self.send(id, Reply::Close(reason)),
             },
             Command::Disconnected(id) => {

@@ -46,6 +46,9 @@ pub(crate) fn acknowledge(
     ranges: &[AcknowledgementRange<'_>],
     rules: AcknowledgeRules,
 ) -> AcknowledgeOutcome {
+    if let Some(code) = cx.refused.acknowledgements() {
+        return Err((code, None));
+    }
     cluster.topics.log(partition).map_err(|code| (code, None))?;
     check(ranges, rules)?;
     if !cluster.topics.is_led_by(partition, cx.node) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ackflow_protocol::messages::create_partitions::{
-    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
+    CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopicResult,
 };
 use ackflow_protocol::wire::ErrorCode;
 
@@ -31,7 +31,7 @@ pub(crate) fn handle(
                 *times = 0;
                 Err((ErrorCode::INVALID_REQUEST, "Duplicate topic name.".to_owned()))
             }
-            _ => create(cluster, &topic, request.validate_only),
+            _ => create(cluster, &topic.name, topic.count, topic.assignments.as_deref(), request.validate_only),
         };
         let (error_code, error_message) = match result {
             Ok(()) => (ErrorCode::NONE, None),
@@ -42,25 +42,32 @@ pub(crate) fn handle(
     CreatePartitionsResponse { results, ..CreatePartitionsResponse::default() }
 }
 
-fn create(cluster: &mut Cluster, asked: &CreatePartitionsTopic, validate_only: bool) -> Result<(), Refusal> {
+/// Adds partitions to a topic, or only checks whether they could be.
+pub(crate) fn create(
+    cluster: &mut Cluster,
+    name: &str,
+    count: i32,
+    assignments: Option<&[CreatePartitionsAssignment]>,
+    validate_only: bool,
+) -> Result<(), Refusal> {
     let invalid = |message: String| Err((ErrorCode::INVALID_PARTITIONS, message));
-    let Some(topic) = cluster.topics.by_name(&asked.name) else {
+    let Some(topic) = cluster.topics.by_name(name) else {
         let code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
         return Err((code, code.meaning().to_owned()));
     };
     let current = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
-    if asked.count == current {
+    if count == current {
         return invalid(format!("Topic already has {current} partition(s)."));
     }
-    if asked.count < current {
+    if count < current {
         return invalid(format!(
             "The topic {} currently has {current} partition(s); {} would not be an increase.",
-            asked.name, asked.count
+            name, count
         ));
     }
     let factor = topic.partitions.first().map_or(1, |partition| partition.replicas.len());
-    let more = asked.count - current;
-    let replicas = match &asked.assignments {
+    let more = count - current;
+    let replicas = match assignments {
         None => cluster.place(current, more, factor),
         Some(assignments) => {
             if i32::try_from(assignments.len()).ok() != Some(more) {
@@ -78,7 +85,7 @@ fn create(cluster: &mut Cluster, asked: &CreatePartitionsTopic, validate_only: b
         }
     };
     if !validate_only {
-        cluster.topics.add_partitions(&asked.name, replicas);
+        cluster.topics.add_partitions(name, replicas);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
-use crate::core::topics::TopicIdPartition;
+use crate::core::topics::{Topic, TopicIdPartition};
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
@@ -43,20 +43,12 @@ fn delete(cluster: &mut Cluster, asked: DeleteTopicState) -> DeletableTopicResul
         (Some(name), _) => cluster.topics.by_name(name).map(|topic| topic.id),
         (None, id) => Some(id),
     };
-    match id.and_then(|id| cluster.topics.delete(id)) {
-        Some(topic) => {
-            for (partition, _) in (0..).zip(&topic.partitions) {
-                let partition = TopicIdPartition { topic_id: topic.id, partition };
-                cluster.share_partitions.remove(partition);
-                // Whoever waits for its records is told.
-                cluster.woken.insert(partition);
-            }
-            DeletableTopicResult {
-                name: Some(topic.name.to_string()),
-                topic_id: topic.id,
-                ..DeletableTopicResult::default()
-            }
-        }
+    match id.and_then(|id| delete_id(cluster, id)) {
+        Some(topic) => DeletableTopicResult {
+            name: Some(topic.name.to_string()),
+            topic_id: topic.id,
+            ..DeletableTopicResult::default()
+        },
         None => {
             let (code, message) = match asked.name {
                 Some(_) => (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."),
@@ -65,4 +57,15 @@ fn delete(cluster: &mut Cluster, asked: DeleteTopicState) -> DeletableTopicResul
             refused(asked.name, asked.topic_id, code, message)
         }
     }
+}
+
+/// Deletes a topic, and tells whoever waits for its records.
+pub(crate) fn delete_id(cluster: &mut Cluster, id: Uuid) -> Option<Topic> {
+    let topic = cluster.topics.delete(id)?;
+    for (partition, _) in (0..).zip(&topic.partitions) {
+        let partition = TopicIdPartition { topic_id: topic.id, partition };
+        cluster.share_partitions.remove(partition);
+        cluster.woken.insert(partition);
+    }
+    Some(topic)
 }

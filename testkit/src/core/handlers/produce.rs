@@ -78,6 +78,10 @@ fn append_one(
     data: PartitionProduceData,
     leaders: &mut BTreeSet<i32>,
 ) -> PartitionProduceResponse {
+    if let Some(code) = cx.refused.partitions() {
+        let message = code.meaning().to_owned();
+        return response(data.index, Err(AppendError { code, message }));
+    }
     let appended = match topic_id {
         Some(topic_id) => {
             let partition = TopicIdPartition { topic_id, partition: data.index };

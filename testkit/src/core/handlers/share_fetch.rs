@@ -27,6 +27,10 @@ pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: Sh
             if fetch.max_records <= 0 || fetch.max_bytes <= 0 {
                 fetch.partitions.clear();
             }
+            if let Some(code) = cx.refused.partitions() {
+                let refused = fetch.partitions.iter().map(|partition| (*partition, Fetched::Error(code))).collect();
+                return Answer::Reply(reply(cluster, &fetch, refused));
+            }
             match cluster.fetch(cx.now, &fetch, wait.is_zero()) {
                 Some(fetched) => Answer::Reply(reply(cluster, &fetch, fetched)),
                 None => {
@@ -182,7 +186,7 @@ pub(crate) fn reply(cluster: &Cluster, fetch: &ShareFetch, fetched: BTreeMap<Top
             Fetched::Error(code) => {
                 let data = partitions.entry(partition).or_insert_with(|| empty(partition));
                 data.error_code = code;
-                if code == ErrorCode::NOT_LEADER_OR_FOLLOWER
+                if matches!(code, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH)
                     && let Ok(partition) = cluster.topics.partition(partition)
                 {
                     let leader_id = partition.leader.unwrap_or(NO_NODE);

@@ -6,12 +6,12 @@ pub(crate) mod parked;
 pub(crate) mod partition;
 pub(crate) mod session;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::topics::TopicIdPartition;
-use partition::SharePartition;
+use partition::{RecordChange, SharePartition};
 
 /// A share partition, and the timer for its locks.
 #[derive(Debug)]
@@ -52,7 +52,9 @@ impl Entry {
 /// All share partitions, by group and partition.
 #[derive(Debug, Default)]
 pub(crate) struct SharePartitions {
-    by_group: HashMap<Arc<str>, HashMap<TopicIdPartition, Entry>>,
+    by_group: BTreeMap<Arc<str>, BTreeMap<TopicIdPartition, Entry>>,
+    /// Whether what happens to records is noted.
+    keeps_history: bool,
 }
 
 impl SharePartitions {
@@ -75,6 +77,34 @@ impl SharePartitions {
             armed: None,
         });
         entry.is_loaded = true;
+        if self.keeps_history {
+            entry.partition.keep_history();
+        }
+    }
+
+    /// Notes from now on what happens to records.
+    pub(crate) fn keep_history(&mut self) {
+        self.keeps_history = true;
+        let entries = self.by_group.values_mut().flat_map(BTreeMap::values_mut);
+        entries.for_each(|entry| entry.partition.keep_history());
+    }
+
+    /// What happened to records since this was asked for last: by group and partition, and in each in the order of time.
+    pub(crate) fn take_history(&mut self) -> Vec<(Arc<str>, TopicIdPartition, RecordChange)> {
+        let mut history = Vec::new();
+        for (group, partitions) in &mut self.by_group {
+            for (partition, entry) in partitions {
+                let changes = entry.partition.take_history();
+                history.extend(changes.into_iter().map(|change| (group.clone(), *partition, change)));
+            }
+        }
+        history
+    }
+
+    /// The partitions that a group has fetched from and that are in memory.
+    pub(crate) fn loaded(&self, group: &str) -> Vec<TopicIdPartition> {
+        let partitions = self.by_group.get(group).into_iter().flatten();
+        partitions.filter(|(_, entry)| entry.is_loaded).map(|(partition, _)| *partition).collect()
     }
 
     /// The partition's leader drops it from memory, and with it who holds what.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::{InFlightBatch, RecordState, ShareLimits, SharePartition, end_attempt};
+use super::{
+    FailedAttempt, InFlightBatch, RecordChange, RecordEvent, RecordState, ShareLimits, SharePartition, end_attempt,
+};
 
 /// The acknowledgement of one range of offsets.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +70,7 @@ impl SharePartition {
             }
         }
         let Change { batches, effects, .. } = change;
+        self.note(effects.changes);
         self.has_state |= !batches.is_empty();
         self.batches.extend(batches);
         for (first, last) in effects.renewed {
@@ -134,6 +137,7 @@ struct Change<'a> {
 #[derive(Default)]
 struct Effects {
     renewed: Vec<(i64, i64)>,
+    changes: Vec<RecordChange>,
     released: bool,
 }
 
@@ -150,18 +154,26 @@ impl Effects {
         if kind == RENEW && !limits.renew_enabled {
             return Err(AcknowledgeError::RecordState("Renewing acquisition locks is not enabled for the group."));
         }
-        batch.update(first, last, |run| match kind {
-            1 => run.state = RecordState::Acknowledged,
-            2 => {
-                end_attempt(run, limits);
-                self.released |= run.state == RecordState::Available;
-            }
-            RENEW => {
-                if let RecordState::Acquired { deadline, .. } = &mut run.state {
-                    *deadline = now + limits.lock_duration;
+        batch.update(first, last, |run| {
+            let RecordState::Acquired { member, deadline } = &mut run.state else { return };
+            let member = member.clone();
+            let (event, state) = match kind {
+                1 => (RecordEvent::Accepted, RecordState::Acknowledged),
+                2 => {
+                    self.changes.extend(end_attempt(run, limits, FailedAttempt::Released));
+                    self.released |= run.state == RecordState::Available;
+                    return;
                 }
-            }
-            _ => run.state = RecordState::Archived,
+                RENEW => {
+                    *deadline = now + limits.lock_duration;
+                    self.changes.push(run.change(member, RecordEvent::Renewed));
+                    return;
+                }
+                0 => (RecordEvent::Gap, RecordState::Archived),
+                _ => (RecordEvent::Rejected, RecordState::Archived),
+            };
+            self.changes.push(run.change(member, event));
+            run.state = state;
         });
         if kind == RENEW {
             self.renewed.push((first, last));

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{InFlightBatch, RecordState, Run, ShareLimits, SharePartition};
+use super::{InFlightBatch, RecordChange, RecordEvent, RecordState, Run, ShareLimits, SharePartition};
 
 /// `share.acquire.mode` of the member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,27 @@ impl SharePartition {
     /// Acquires records for `request.member` out of `log`, the batches that a fetch read, ascending. Gives ascending
     /// ranges; none where nothing may be acquired.
     pub(crate) fn acquire(
+        &mut self,
+        now: Instant,
+        limits: &ShareLimits,
+        request: AcquireRequest<'_>,
+        log: &[LogSpan],
+    ) -> Vec<AcquiredRange> {
+        let acquired = self.acquire_ranges(now, limits, request, log);
+        if self.history.is_some() {
+            let change = |range: &AcquiredRange| RecordChange {
+                first: range.first,
+                last: range.last,
+                member: request.member.clone(),
+                delivery_count: range.delivery_count,
+                what: RecordEvent::Acquired,
+            };
+            self.note(acquired.iter().map(change).collect());
+        }
+        acquired
+    }
+
+    fn acquire_ranges(
         &mut self,
         now: Instant,
         limits: &ShareLimits,

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::{RecordChange, RecordEvent};
+
 /// What one record of a share partition is up to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RecordState {
@@ -47,6 +49,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// What happened to the records of the run.
+    pub(crate) fn change(&self, member: Arc<str>, what: RecordEvent) -> RecordChange {
+        let Self { first, last, delivery_count, .. } = *self;
+        RecordChange { first, last, member, delivery_count, what }
+    }
+
     fn continues(&self, next: &Self) -> bool {
         self.last + 1 == next.first && self.delivery_count == next.delivery_count && self.state == next.state
     }

@@ -15,6 +15,7 @@
 
 mod acknowledge;
 mod acquire;
+mod history;
 mod in_flight;
 
 use std::collections::BTreeMap;
@@ -22,7 +23,9 @@ use std::time::{Duration, Instant};
 
 pub(crate) use acknowledge::{AcknowledgeError, AcknowledgementRange};
 pub(crate) use acquire::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
-use in_flight::{InFlightBatch, RecordState, Run};
+pub use history::{FailedAttempt, RecordChange, RecordEvent};
+pub(crate) use in_flight::RecordState;
+use in_flight::{InFlightBatch, Run};
 
 /// The group's settings that decide about acquisition. They may change between two calls.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +55,8 @@ pub(crate) struct SharePartition {
     locks: BTreeMap<(Instant, i64), i64>,
     /// Whether an attempt has ended: only then Kafka has a state of the partition that it can describe.
     has_state: bool,
+    /// What happened since it was asked for last, where anybody asks.
+    history: Option<Vec<RecordChange>>,
 }
 
 impl SharePartition {
@@ -64,7 +69,25 @@ impl SharePartition {
             search: false,
             locks: BTreeMap::new(),
             has_state: false,
+            history: None,
         }
+    }
+
+    /// Notes from now on what happens.
+    pub(crate) fn keep_history(&mut self) {
+        self.history.get_or_insert_default();
+    }
+
+    /// What happened since this was asked for last.
+    pub(crate) fn take_history(&mut self) -> Vec<RecordChange> {
+        self.history.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Every record from the start to the end: first and last offset, state, delivery count.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (i64, i64, &RecordState, i16)> {
+        let start = self.start_offset;
+        let runs = self.batches.values().flat_map(InFlightBatch::runs).filter(move |run| run.last >= start);
+        runs.map(move |run| (run.first.max(start), run.last, &run.state, run.delivery_count))
     }
 
     /// The first offset that is not done (SPSO).
@@ -120,16 +143,18 @@ impl SharePartition {
     /// Gives back all records that `member` holds. It counts as a failed attempt. Says whether there is more
     /// to acquire now.
     pub(crate) fn release_all(&mut self, member: &str, limits: &ShareLimits) -> bool {
-        self.end_attempts(i64::MIN, i64::MAX, limits, |state| state.is_held_by(member))
+        self.end_attempts(i64::MIN, i64::MAX, limits, FailedAttempt::SessionEnded, |state| state.is_held_by(member))
     }
 
     /// Forgets who holds what, as a broker does that lost its memory: acquisition is not part of the durable state, so
     /// the attempts under way do not count.
     pub(crate) fn forget_acquired(&mut self) {
+        let mut noted = Vec::new();
         for batch in self.batches.values_mut() {
             let (first, last) = (batch.first(), batch.last());
             batch.update(first, last, |run| {
-                if matches!(run.state, RecordState::Acquired { .. }) {
+                if let RecordState::Acquired { member, .. } = &run.state {
+                    noted.push(run.change(member.clone(), RecordEvent::Forgotten));
                     run.state = RecordState::Available;
                     run.delivery_count -= 1;
                 }
@@ -137,6 +162,19 @@ impl SharePartition {
         }
         self.search = true;
         self.locks.clear();
+        self.note(noted);
+    }
+
+    fn note(&mut self, changes: Vec<RecordChange>) {
+        if let Some(history) = &mut self.history {
+            history.extend(changes);
+        }
+    }
+
+    /// Gives back all records that anybody holds, as if their locks had run out. Says whether there is more to acquire now.
+    pub(crate) fn expire_all(&mut self, limits: &ShareLimits) -> bool {
+        let is_held = |state: &RecordState| matches!(state, RecordState::Acquired { .. });
+        self.end_attempts(i64::MIN, i64::MAX, limits, FailedAttempt::LockExpired, is_held)
     }
 
     /// Gives back all records whose lock has run out. Says whether there is more to acquire now.
@@ -151,6 +189,7 @@ impl SharePartition {
                 first,
                 last,
                 limits,
+                FailedAttempt::LockExpired,
                 |state| matches!(state, RecordState::Acquired { deadline, .. } if *deadline <= now),
             );
         }
@@ -177,10 +216,12 @@ impl SharePartition {
         first: i64,
         last: i64,
         limits: &ShareLimits,
+        cause: FailedAttempt,
         ends: impl Fn(&RecordState) -> bool,
     ) -> bool {
         let from = self.batches.range(..=first).next_back().map_or(first, |(&from, _)| from);
         let mut released = false;
+        let mut noted = Vec::new();
         for batch in self.batches.range_mut(from..=last).map(|(_, batch)| batch) {
             if !batch.runs().iter().any(|run| ends(&run.state)) {
                 continue;
@@ -191,12 +232,13 @@ impl SharePartition {
             self.has_state = true;
             batch.update(first, last, |run| {
                 if ends(&run.state) {
-                    end_attempt(run, limits);
+                    noted.extend(end_attempt(run, limits, cause));
                     released |= run.state == RecordState::Available;
                 }
             });
         }
         self.search |= released;
+        self.note(noted);
         self.move_start() || released
     }
 
@@ -228,7 +270,11 @@ impl SharePartition {
 }
 
 /// What becomes of a record whose attempt ended without success.
-fn end_attempt(run: &mut Run, limits: &ShareLimits) {
-    run.state =
-        if run.delivery_count >= limits.delivery_count_limit { RecordState::Archived } else { RecordState::Available };
+fn end_attempt(run: &mut Run, limits: &ShareLimits, cause: FailedAttempt) -> Option<RecordChange> {
+    let archived = run.delivery_count >= limits.delivery_count_limit;
+    let state = if archived { RecordState::Archived } else { RecordState::Available };
+    match std::mem::replace(&mut run.state, state) {
+        RecordState::Acquired { member, .. } => Some(run.change(member, RecordEvent::Failed { cause, archived })),
+        _ => None,
+    }
 }
