@@ -3,6 +3,7 @@
 mod support;
 mod verdict;
 
+mod bench_replay;
 mod demo;
 mod faults_core;
 mod file_sink;
@@ -46,6 +47,7 @@ pub static ALL: &[Proof] = &[
     perf_core::PROOF,
     faults_core::PROOF,
     tail_latency::PROOF,
+    bench_replay::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

@@ -1,0 +1,46 @@
+//! What the client itself costs, without a broker: answers from memory over loopback.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::Proof;
+use super::verdict::Verdict;
+use crate::process::Process;
+use crate::workspace::cargo;
+
+pub(super) const PROOF: Proof = Proof {
+    name: "bench-replay",
+    shows: "canned responses over loopback: at least 15 M records/s a core of the client's CPU time, poll and accept",
+    run,
+};
+
+const RECORDS_PER_CPU_S: f64 = 15e6;
+const LIMIT: Duration = Duration::from_secs(1800);
+
+fn run() -> Result<Verdict> {
+    // The build must not run beside the measurement.
+    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "replay"];
+    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
+
+    let mut bench = cargo();
+    bench.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "replay"]);
+    let (output, _) = Process::capture("replay", &mut bench, LIMIT)?;
+    print!("{output}");
+    let result: Value =
+        serde_json::from_str(output.lines().last().unwrap_or_default()).context("the last line is JSON")?;
+
+    let mut verdict = Verdict::default();
+    for side in ["client", "client_two_threads", "bare_loop"] {
+        let figures = &result[side];
+        let rate = figures["records_per_cpu_s"].as_f64().with_context(|| format!("no rate of {side}"))?;
+        verdict.figure(&format!("{side}_records_per_cpu_s"), format!("{rate:.0}"));
+        verdict.figure(&format!("{side}_cpu_ns_per_record"), &figures["cpu_ns_per_record"]);
+        if side != "bare_loop" {
+            let enough = rate >= RECORDS_PER_CPU_S;
+            verdict.require(enough, format!("{side} gets at least {RECORDS_PER_CPU_S} records through a CPU second"));
+        }
+    }
+    Ok(verdict)
+}
