@@ -19,6 +19,30 @@ struct Inner {
     broker: Option<Cow<'static, str>>,
     reason: Cow<'static, str>,
     remedy: Cow<'static, str>,
+    records: Option<RecordRange>,
+}
+
+/// Records of one partition, by their offsets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RecordRange {
+    /// The topic.
+    pub topic: Arc<str>,
+    /// The partition.
+    pub partition: i32,
+    /// The first offset.
+    pub first: i64,
+    /// The last offset, inclusive.
+    pub last: i64,
+}
+
+impl fmt::Display for RecordRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { topic, partition, first, last } = self;
+        match first == last {
+            true => write!(f, "offset {first} of {topic}-{partition}"),
+            false => write!(f, "offsets {first} to {last} of {topic}-{partition}"),
+        }
+    }
 }
 
 /// What kind of error it is. Small enough to be copied into a state machine.
@@ -67,6 +91,7 @@ impl ClientError {
             broker: None,
             reason: reason.into(),
             remedy: Cow::Borrowed(""),
+            records: None,
         }))
     }
 
@@ -102,6 +127,12 @@ impl ClientError {
         self.with(|inner| inner.doing = doing.into())
     }
 
+    /// The same error, which says which records it is about.
+    #[must_use]
+    pub fn about(self, records: RecordRange) -> Self {
+        self.with(|inner| inner.records = Some(records))
+    }
+
     /// The same error with another kind.
     #[must_use]
     pub(crate) fn of_kind(self, kind: ErrorKind) -> Self {
@@ -121,6 +152,11 @@ impl ClientError {
     /// What went wrong, without what was being done and what to do about it.
     pub fn reason(&self) -> &str {
         &self.0.reason
+    }
+
+    /// The records that it is about, where it is about some: a batch that cannot be read.
+    pub fn records(&self) -> Option<&RecordRange> {
+        self.0.records.as_ref()
     }
 
     /// The code that the broker answered, where it is a broker's answer.

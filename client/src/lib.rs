@@ -4,6 +4,7 @@
 
 pub mod admin;
 pub mod config;
+pub mod deserialize;
 mod error;
 pub mod net;
 pub mod producer;
@@ -11,6 +12,6 @@ pub mod share;
 
 pub use admin::Admin;
 pub use config::ClientConfig;
-pub use error::{ClientError, ErrorKind, Fault};
+pub use error::{ClientError, ErrorKind, Fault, RecordRange};
 pub use net::{Connection, NetConfig};
 pub use producer::{Producer, ProducerConfig, ProducerRecord};

@@ -7,6 +7,7 @@ mod counting;
 
 use std::time::Duration;
 
+use ackflow_client::deserialize::{ByteArrayDeserializer, StringDeserializer};
 use ackflow_client::share::{AcquiredRange, LentRecords, OwnedShareConsumer, ShareConsumerConfig};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches};
 use ackflow_testkit::EmbeddedBroker;
@@ -43,7 +44,8 @@ fn consuming_allocates_by_acquisition_and_not_by_record() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = ShareConsumerConfig::builder(&broker, "g").build().unwrap();
     let (records, deliveries, counted) = runtime.block_on(async {
-        let mut consumer = OwnedShareConsumer::new(config).unwrap();
+        let mut consumer =
+            OwnedShareConsumer::with_deserializers(config, ByteArrayDeserializer, StringDeserializer).unwrap();
         consumer.subscribe(["orders"]).unwrap();
         // Up to here the member has joined, connected, and grown its buffers.
         consumer.poll(WAIT).await.unwrap().unwrap().accept().await.unwrap();

@@ -1,6 +1,8 @@
 //! The share consumer as Kafka has it: one owner polls, decides, and polls again.
 
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::AckType;
@@ -11,8 +13,9 @@ use super::config::{AcknowledgementMode, ShareConsumerConfig};
 use super::decisions::Decisions;
 use super::handle::{Handle, deadline};
 use super::part::Part;
-use super::ranges;
-use super::records::{ShareRecord, ShareRecords};
+use super::record::ShareRecord;
+use super::records::ShareRecords;
+use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::{ClientError, ErrorKind};
 
 /// A member of a share group, in one of Kafka's two ways of acknowledging (`share.acknowledgement.mode`):
@@ -29,10 +32,12 @@ use crate::error::{ClientError, ErrorKind};
 ///
 /// An error of `poll` is not the end: it is told once, and polling goes on. After one that cannot pass, such as a missing permission, every
 /// call gives that error, and [`failure`](Self::failure) has it.
-#[derive(Debug)]
-pub struct ShareConsumer {
+///
+/// Keys and values are bytes unless [`with_deserializers`](Self::with_deserializers) says otherwise.
+pub struct ShareConsumer<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
     handle: Handle,
     mode: AcknowledgementMode,
+    deserializers: Arc<Deserializers<K, V>>,
     /// What the last poll handed out and no request has taken yet.
     handed: Vec<Handed>,
     /// Renewals under way. Their records will be handed out again.
@@ -49,17 +54,29 @@ struct Handed {
 }
 
 impl ShareConsumer {
-    /// Makes a consumer. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
+    /// Makes a consumer whose keys and values are bytes. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
     /// [`subscribe`](Self::subscribe).
     ///
     /// # Errors
     /// [`ErrorKind::Config`] for settings that cannot work, [`ErrorKind::Invalid`] outside a runtime.
     pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
-        Ok(Self::with(Handle::start(&config)?, config.acknowledgement_mode))
+        Self::with_deserializers(config, ByteArrayDeserializer, ByteArrayDeserializer)
+    }
+}
+
+impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
+    /// As [`ShareConsumer::new`], with a [`Deserializer`] each for keys and values. A record that one of them refuses is an error of the
+    /// iteration over [`ShareRecords`], and released unless the application decides otherwise.
+    ///
+    /// # Errors
+    /// As [`ShareConsumer::new`].
+    pub fn with_deserializers(config: ShareConsumerConfig, key: K, value: V) -> Result<Self, ClientError> {
+        Ok(Self::with(Handle::start(&config)?, config.acknowledgement_mode, key, value))
     }
 
-    pub(super) fn with(handle: Handle, mode: AcknowledgementMode) -> Self {
-        Self { handle, mode, handed: Vec::new(), renewing: Vec::new(), renewed: Vec::new() }
+    pub(super) fn with(handle: Handle, mode: AcknowledgementMode, key: K, value: V) -> Self {
+        let deserializers = Arc::new(Deserializers { key, value });
+        Self { handle, mode, deserializers, handed: Vec::new(), renewing: Vec::new(), renewed: Vec::new() }
     }
 
     /// Consumes these topics from now on, instead of those before. A topic that does not exist is reported by `poll` and served as soon as
@@ -97,12 +114,12 @@ impl ShareConsumer {
     /// consumer, each told once: [`ErrorKind::Unreachable`] when it has never reached a broker, [`ErrorKind::UnsupportedVersion`] when the
     /// cluster has no share groups, [`ErrorKind::Malformed`] for a batch that cannot be read, [`ErrorKind::Broker`] for what a broker
     /// refuses.
-    pub async fn poll(&mut self, timeout: Duration) -> Result<ShareRecords, ClientError> {
+    pub async fn poll(&mut self, timeout: Duration) -> Result<ShareRecords<K, V>, ClientError> {
         let deadline = deadline(timeout);
         self.decide_before_poll()?;
         self.await_renewals(deadline).await;
         if !self.renewing.is_empty() {
-            return Ok(ShareRecords::default());
+            return Ok(self.lend(Vec::new()));
         }
         if !self.renewed.is_empty() {
             let renewed = std::mem::take(&mut self.renewed);
@@ -110,7 +127,7 @@ impl ShareConsumer {
         }
         let max = self.handle.max_poll_records;
         let Some(first) = self.handle.poll(max, deadline).await? else {
-            return Ok(ShareRecords::default());
+            return Ok(self.lend(Vec::new()));
         };
         let mut left = max - first.records();
         let mut parts = vec![first];
@@ -125,6 +142,7 @@ impl ShareConsumer {
 
     fn decide_before_poll(&mut self) -> Result<(), ClientError> {
         if self.mode == AcknowledgementMode::Explicit {
+            self.decide_unread();
             let undecided: u32 = self.handed.iter().map(|handed| handed.records - handed.decisions.decided()).sum();
             if undecided > 0 {
                 let reason = format!("{undecided} records of the last poll are not acknowledged yet");
@@ -153,19 +171,31 @@ impl ShareConsumer {
         self.renewed.sort_by_key(|part| (part.source.topic_partition, part.ranges.first().map(|range| range.first)));
     }
 
-    fn hand_out(&mut self, parts: Vec<Part>) -> ShareRecords {
+    fn hand_out(&mut self, parts: Vec<Part>) -> ShareRecords<K, V> {
         let handed =
             |part: &Part| Handed { part: part.clone(), records: part.records(), decisions: Decisions::default() };
         self.handed = parts.iter().map(handed).collect();
-        ShareRecords::new(parts)
+        self.lend(parts)
     }
 
-    /// Decides about one record of the last poll, in explicit mode.
+    fn lend(&self, parts: Vec<Part>) -> ShareRecords<K, V> {
+        ShareRecords::new(parts, Arc::clone(&self.deserializers))
+    }
+
+    /// In explicit mode, what could not be read is decided about by that, unless the application says otherwise.
+    fn decide_unread(&mut self) {
+        for Handed { part, decisions, .. } in &mut self.handed {
+            part.source.unread.decide(&part.ranges, decisions);
+        }
+    }
+
+    /// Decides about one record of the last poll, in explicit mode. A record that could not be read is decided about by that, see
+    /// [`RecordError`](super::RecordError); what is said here, by offset, counts all the same.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] in implicit mode, for a record that the last poll did not hand out or a commit has taken since, and for
     /// [`AckType::Gap`], which is the client's own.
-    pub fn acknowledge(&mut self, record: &ShareRecord<'_>, ack: AckType) -> Result<(), ClientError> {
+    pub fn acknowledge<A, B>(&mut self, record: &ShareRecord<'_, A, B>, ack: AckType) -> Result<(), ClientError> {
         let id = record.topic_partition();
         self.decide(|part| part.source.topic_partition == id, record.offset..=record.offset, ack)
     }
@@ -202,12 +232,15 @@ impl ShareConsumer {
         )
     }
 
-    /// Decides about every record of the last poll that is undecided.
+    /// Decides about every record of the last poll that is undecided. [`AckType::Accept`] leaves out what could not be read.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] in implicit mode and for [`AckType::Gap`].
     pub fn acknowledge_all(&mut self, ack: AckType) -> Result<(), ClientError> {
         self.check_decision(ack)?;
+        if ack == AckType::Accept {
+            self.decide_unread();
+        }
         for Handed { part, decisions, .. } in &mut self.handed {
             decisions.fill(&part.ranges, ack);
         }
@@ -250,17 +283,20 @@ impl ShareConsumer {
 
     /// Sends what is decided; in implicit mode that is everything that was handed out, accepted.
     fn send_decisions(&mut self) {
+        if self.mode == AcknowledgementMode::Explicit {
+            self.decide_unread();
+        }
         let mut undecided = Vec::new();
         for Handed { mut part, mut decisions, .. } in self.handed.drain(..) {
             if self.mode == AcknowledgementMode::Implicit {
-                let accepted = ranges::acknowledged(&part.ranges, AckType::Accept);
+                let accepted = part.source.unread.accepted(&part.ranges);
                 self.handle.link.acknowledge(&part.source, accepted);
                 continue;
             }
             let (renew, settle): (Vec<_>, Vec<_>) =
                 decisions.take().into_iter().partition(|verdict| verdict.ack == AckType::Renew);
             if let Some(renewed) = part.take_ranges(&renew) {
-                let settled = self.handle.link.settle(&renewed.source, &renewed.ranges, AckType::Renew, None);
+                let settled = self.handle.link.settle(&renewed.source, renew, None);
                 self.renewing.push((settled, renewed));
             }
             part.take_ranges(&settle);
@@ -336,7 +372,9 @@ impl ShareConsumer {
         self.send_at_close();
         self.handle.close(timeout).await
     }
+}
 
+impl<K, V> ShareConsumer<K, V> {
     /// Renewed records would be given back a moment later, so they are left to that.
     fn send_at_close(&mut self) {
         for Handed { part, mut decisions, .. } in self.handed.drain(..) {
@@ -347,9 +385,20 @@ impl ShareConsumer {
     }
 }
 
-impl Drop for ShareConsumer {
+impl<K, V> Drop for ShareConsumer<K, V> {
     fn drop(&mut self) {
         self.send_at_close();
+    }
+}
+
+impl<K, V> fmt::Debug for ShareConsumer<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { handle, mode, deserializers, .. } = self;
+        f.debug_struct("ShareConsumer")
+            .field("handle", handle)
+            .field("mode", mode)
+            .field("deserializers", deserializers)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What an application has decided about the records that it was handed, until it is sent.
 
+use std::slice;
+
 use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange};
 
 use super::ranges::length;
@@ -15,6 +17,11 @@ impl Decisions {
     /// How many offsets have a verdict.
     pub(super) fn decided(&self) -> u32 {
         self.decided
+    }
+
+    /// The verdicts, in offset order.
+    pub(super) fn iter(&self) -> slice::Iter<'_, AckRange> {
+        self.ranges.iter()
     }
 
     /// Gives the offsets from `first` to `last` the verdict `ack`. Verdicts in offset order, as they mostly come, cost a comparison each.

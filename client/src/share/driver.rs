@@ -18,7 +18,7 @@ use super::link::{Acknowledgement, Answer, Command, Notice};
 use super::lock::Renewal;
 use super::part::Part;
 use super::reach::Reach;
-use crate::error::{ClientError, ErrorKind};
+use crate::error::{ClientError, ErrorKind, RecordRange};
 
 /// One task owns the machine, the connections and the calls on them. It ends after [`Command::Close`].
 #[derive(Debug)]
@@ -203,7 +203,8 @@ impl Driver {
             }
             Event::LockTimeout(timeout) => self.status.send_modify(|status| status.lock_timeout = Some(timeout)),
             Event::BadBatch { topic, topic_partition, first, last, settled, error } => {
-                let error = failures::bad_batch(&topic, topic_partition.partition, first, last, settled, &error);
+                let records = RecordRange { topic, partition: topic_partition.partition, first, last };
+                let error = failures::bad_batch(records, settled, &error);
                 self.tell(Notice::Failed { error, fatal: false });
             }
             Event::Failed(error) => match failures::of_machine(&error) {

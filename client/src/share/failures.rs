@@ -3,7 +3,7 @@
 use ackflow_protocol::machine::{AckType, MachineError, MachineErrorKind};
 use ackflow_protocol::records::BatchError;
 
-use crate::error::{ClientError, ErrorKind};
+use crate::error::{ClientError, ErrorKind, RecordRange};
 
 const CONSUMING: &str = "consuming in a share group";
 
@@ -19,19 +19,12 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
     Some(ClientError::new(kind, CONSUMING, error.to_string()))
 }
 
-/// The error for a batch that cannot be read and was acknowledged as `settled` for that reason.
-pub(super) fn bad_batch(
-    topic: &str,
-    partition: i32,
-    first: i64,
-    last: i64,
-    settled: AckType,
-    error: &BatchError,
-) -> ClientError {
+/// The error for records of a batch that cannot be read, which were acknowledged as `settled` for that reason.
+pub(super) fn bad_batch(records: RecordRange, settled: AckType, error: &BatchError) -> ClientError {
     let settled = match settled {
-        AckType::Release => "released, for a member that can read them",
+        AckType::Release => "released, for a member that can read it",
         _ => "rejected",
     };
-    let reason = format!("offsets {first} to {last} of {topic}-{partition} cannot be read and were {settled}: {error}");
-    ClientError::new(ErrorKind::Malformed, CONSUMING, reason)
+    let reason = format!("{records} cannot be read: {error} ({settled})");
+    ClientError::new(ErrorKind::Malformed, CONSUMING, reason).about(records)
 }

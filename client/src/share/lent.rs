@@ -12,7 +12,9 @@ use ackflow_protocol::wire::Uuid;
 use super::lock::Lock;
 use super::part::{Part, Place, Source};
 use super::ranges;
-use super::records::ShareRecordsIter;
+use super::records::{Reader, ShareRecordsIter};
+use super::unread::Unread;
+use crate::deserialize::BYTES;
 
 /// Records of one partition, to read. It settles nothing, and what becomes of the delivery that it was lent by does not matter to it. A clone
 /// shares the records.
@@ -36,7 +38,8 @@ impl LentRecords {
     ) -> Self {
         let topic_partition = TopicIdPartition { topic_id: Uuid::ZERO, partition };
         let session = SessionId { node: -1, incarnation: 0 };
-        let source = Arc::new(Source { topic: topic.into(), topic_partition, session, batches });
+        let source =
+            Arc::new(Source { topic: topic.into(), topic_partition, session, batches, unread: Unread::default() });
         let now = Instant::now();
         Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now), place: Place::default() })
     }
@@ -70,6 +73,6 @@ impl LentRecords {
     /// The records, in offset order. They borrow: none costs an allocation or a reference count.
     /// An error stands for the offsets that it names.
     pub fn records(&self) -> ShareRecordsIter<'_> {
-        ShareRecordsIter::new(slice::from_ref(&self.0))
+        ShareRecordsIter::new(slice::from_ref(&self.0), &BYTES, Reader::Borrower)
     }
 }

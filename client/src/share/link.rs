@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{AckRange, SessionId, TopicIdPartition};
 use tokio::sync::{mpsc, oneshot};
 
 use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 use super::lock::Renewal;
 use super::part::{Part, Source};
-use super::ranges;
 use crate::error::{ClientError, ErrorKind};
 
 /// What the application wants.
@@ -85,16 +84,9 @@ impl Link {
         }
     }
 
-    /// Sends one verdict on `ranges`, and gives what its answer comes through.
-    pub(super) fn settle(
-        &self,
-        source: &Arc<Source>,
-        ranges: &[AcquiredRange],
-        ack: AckType,
-        renewed: Option<Renewal>,
-    ) -> Settled {
+    /// Sends verdicts, and gives what their answer comes through.
+    pub(super) fn settle(&self, source: &Arc<Source>, ranges: Vec<AckRange>, renewed: Option<Renewal>) -> Settled {
         let (sender, receiver) = oneshot::channel();
-        let ranges = ranges::acknowledged(ranges, ack);
         let (source, answer) = (Arc::clone(source), Some(sender));
         let partition = source.partition();
         self.send(Command::Acknowledge(Acknowledgement { source, ranges, answer, renewed }));

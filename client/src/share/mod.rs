@@ -42,9 +42,11 @@ mod owned;
 mod part;
 mod ranges;
 mod reach;
+mod record;
 mod records;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange};
 
@@ -53,4 +55,5 @@ pub use config::{AcknowledgementMode, ShareConsumerBuilder, ShareConsumerConfig}
 pub use consumer::ShareConsumer;
 pub use lent::LentRecords;
 pub use owned::{Delivery, OwnedShareConsumer};
-pub use records::{RecordError, ShareRecord, ShareRecords, ShareRecordsIter};
+pub use record::{ReadError, RecordError, ShareRecord};
+pub use records::{ShareRecords, ShareRecordsIter};

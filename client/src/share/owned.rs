@@ -1,10 +1,12 @@
 //! The share consumer whose records are settled by whoever holds them.
 
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{AckType, AcquiredRange};
+use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange};
 use ackflow_protocol::wire::Uuid;
 
 use super::acks::{AckError, CommitResults, Settled, TopicPartition};
@@ -15,7 +17,9 @@ use super::link::{Command, Link};
 use super::lock::Renewal;
 use super::part::Part;
 use super::ranges;
-use super::records::{PartRecords, RecordError, ShareRecord};
+use super::record::{RecordError, ShareRecord};
+use super::records::{Reader, ShareRecordsIter};
+use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::ClientError;
 
 /// A member of a share group that hands out [`Delivery`]s: each settles on its own, from any task, in any order, also after later polls.
@@ -23,24 +27,38 @@ use crate::error::ClientError;
 ///
 /// A consumer that is dropped closes in the background, within `request.timeout.ms`, as far as its runtime lives on;
 /// [`close`](Self::close) waits for it. Errors of `poll` are told once, and polling goes on; see [`failure`](Self::failure).
+///
+/// Keys and values are bytes unless [`with_deserializers`](Self::with_deserializers) says otherwise.
 #[derive(Debug)]
-pub struct OwnedShareConsumer {
+pub struct OwnedShareConsumer<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
     handle: Handle,
+    deserializers: Arc<Deserializers<K, V>>,
 }
 
 impl OwnedShareConsumer {
-    /// Makes a consumer. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
+    /// Makes a consumer whose keys and values are bytes. Call it inside a tokio runtime with I/O and time enabled; nothing is sent before
     /// [`subscribe`](Self::subscribe).
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) for settings that cannot work, [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
     /// outside a runtime.
     pub fn new(config: ShareConsumerConfig) -> Result<Self, ClientError> {
-        Ok(Self::with(Handle::start(&config)?))
+        Self::with_deserializers(config, ByteArrayDeserializer, ByteArrayDeserializer)
+    }
+}
+
+impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
+    /// As [`OwnedShareConsumer::new`], with a [`Deserializer`] each for keys and values. A record that one of them refuses is an error of
+    /// [`Delivery::records`], and released unless the application decides otherwise.
+    ///
+    /// # Errors
+    /// As [`OwnedShareConsumer::new`].
+    pub fn with_deserializers(config: ShareConsumerConfig, key: K, value: V) -> Result<Self, ClientError> {
+        Ok(Self::with(Handle::start(&config)?, key, value))
     }
 
-    pub(super) fn with(handle: Handle) -> Self {
-        Self { handle }
+    pub(super) fn with(handle: Handle, key: K, value: V) -> Self {
+        Self { handle, deserializers: Arc::new(Deserializers { key, value }) }
     }
 
     /// As [`ShareConsumer::subscribe`](super::ShareConsumer::subscribe).
@@ -63,13 +81,13 @@ impl OwnedShareConsumer {
     ///
     /// # Errors
     /// As [`ShareConsumer::poll`](super::ShareConsumer::poll), but that undecided records do not matter.
-    pub async fn poll(&mut self, timeout: Duration) -> Result<Option<Delivery>, ClientError> {
+    pub async fn poll(&mut self, timeout: Duration) -> Result<Option<Delivery<K, V>>, ClientError> {
         let part = self.handle.poll(self.handle.max_poll_records, deadline(timeout)).await?;
         Ok(part.map(|part| self.deliver(part)))
     }
 
     /// What [`poll`](Self::poll) would give without waiting. Errors are left to `poll`.
-    pub fn try_poll(&mut self) -> Option<Delivery> {
+    pub fn try_poll(&mut self) -> Option<Delivery<K, V>> {
         self.handle.absorb();
         let part = self.handle.take(self.handle.max_poll_records, true)?;
         Some(self.deliver(part))
@@ -87,8 +105,8 @@ impl OwnedShareConsumer {
         self.handle.link.send(Command::Pause(false));
     }
 
-    fn deliver(&self, part: Part) -> Delivery {
-        Delivery::new(part, self.handle.link.clone())
+    fn deliver(&self, part: Part) -> Delivery<K, V> {
+        Delivery::new(part, self.handle.link.clone(), Arc::clone(&self.deserializers))
     }
 
     /// Waits for the answers to everything that was settled before, for up to `timeout`, and has what is not sent yet sent at once.
@@ -144,19 +162,22 @@ impl OwnedShareConsumer {
 /// and after the session or the lock that held the records is gone; dropping the delivery then does nothing.
 ///
 /// It keeps the responses that its records came in in memory.
-#[derive(Debug)]
-pub struct Delivery {
+///
+/// What [`records`](Self::records) could not read is not accepted with the rest, but settled as [`RecordError`] says, unless
+/// [`acknowledge`](Self::acknowledge) names its offsets first.
+pub struct Delivery<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
     part: Part,
     link: Link,
+    deserializers: Arc<Deserializers<K, V>>,
     first_offset: i64,
     last_offset: i64,
 }
 
-impl Delivery {
-    fn new(part: Part, link: Link) -> Self {
+impl<K: Deserializer, V: Deserializer> Delivery<K, V> {
+    fn new(part: Part, link: Link, deserializers: Arc<Deserializers<K, V>>) -> Self {
         let first_offset = part.ranges.first().map_or(0, |range| range.first);
         let last_offset = part.ranges.last().map_or(first_offset - 1, |range| range.last);
-        Self { part, link, first_offset, last_offset }
+        Self { part, link, deserializers, first_offset, last_offset }
     }
 
     /// The topic.
@@ -220,11 +241,11 @@ impl Delivery {
     }
 
     /// The undecided records, in offset order. They borrow from the delivery: none costs an allocation or a reference count.
-    pub fn records(&self) -> impl Iterator<Item = Result<ShareRecord<'_>, RecordError>> {
-        PartRecords::new(&self.part)
+    pub fn records(&self) -> impl Iterator<Item = Result<ShareRecord<'_, K::Output<'_>, V::Output<'_>>, RecordError>> {
+        ShareRecordsIter::new(slice::from_ref(&self.part), &self.deserializers, Reader::Decider)
     }
 
-    /// A second handle on the undecided records, to read them wherever and as long as it is kept.
+    /// A second handle on the undecided records, to read them, as bytes, wherever and as long as it is kept.
     pub fn lend(&self) -> LentRecords {
         LentRecords::new(self.part.clone())
     }
@@ -246,7 +267,11 @@ impl Delivery {
 
     fn settle(mut self, ack: AckType) -> Settled {
         let ranges = std::mem::take(&mut self.part.ranges);
-        self.send(&ranges, ack, None)
+        let verdicts = match ack {
+            AckType::Accept => self.part.source.unread.accepted(&ranges),
+            _ => ranges::acknowledged(&ranges, ack),
+        };
+        self.send(verdicts, None)
     }
 
     /// Decides about the undecided records in a range of offsets. [`AckType::Renew`] keeps them undecided; this way it does not move
@@ -258,7 +283,7 @@ impl Delivery {
             ranges::insert(&mut self.part.ranges, removed);
             return Settled::ready(Err(AckError::NotHeld { partition: self.topic_partition(), first, last }));
         }
-        let settled = self.send(&removed, ack, None);
+        let settled = self.send(ranges::acknowledged(&removed, ack), None);
         if ack == AckType::Renew {
             ranges::insert(&mut self.part.ranges, removed);
         }
@@ -268,19 +293,19 @@ impl Delivery {
     /// Starts the lock of the undecided records anew (KIP-1222). When the broker agrees, [`lock_deadline`](Self::lock_deadline) moves.
     pub fn renew(&mut self) -> Settled {
         let renewal = self.part.lock.renew();
-        self.send(&self.part.ranges, AckType::Renew, Some(renewal))
+        self.send(ranges::acknowledged(&self.part.ranges, AckType::Renew), Some(renewal))
     }
 
-    fn send(&self, ranges: &[AcquiredRange], ack: AckType, renewed: Option<Renewal>) -> Settled {
-        match ranges {
-            [] => Settled::ready(Ok(())),
-            _ => self.link.settle(&self.part.source, ranges, ack, renewed),
+    fn send(&self, ranges: Vec<AckRange>, renewed: Option<Renewal>) -> Settled {
+        match ranges.is_empty() {
+            true => Settled::ready(Ok(())),
+            false => self.link.settle(&self.part.source, ranges, renewed),
         }
     }
 
     /// Two deliveries, of the undecided records before `offset` and of those from it on. Either may be empty.
     pub fn split_at(mut self, offset: i64) -> (Self, Self) {
-        let mut tail = Self::new(self.part.split_off(offset), self.link.clone());
+        let mut tail = Self::new(self.part.split_off(offset), self.link.clone(), Arc::clone(&self.deserializers));
         tail.first_offset = self.first_offset.max(offset);
         tail.last_offset = self.last_offset;
         self.last_offset = self.last_offset.min(offset.saturating_sub(1));
@@ -288,7 +313,13 @@ impl Delivery {
     }
 }
 
-impl Drop for Delivery {
+impl<K, V> fmt::Debug for Delivery<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").field("part", &self.part).field("deserializers", &self.deserializers).finish()
+    }
+}
+
+impl<K, V> Drop for Delivery<K, V> {
     fn drop(&mut self) {
         self.link.acknowledge(&self.part.source, ranges::acknowledged(&self.part.ranges, AckType::Release));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
 use ackflow_protocol::records::{RecordBatch, RecordCursor};
 
-use super::{lock::Lock, ranges};
+use super::{lock::Lock, ranges, unread::Unread};
 
 /// What all parts of one acquisition share.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Source {
     pub(super) topic_partition: TopicIdPartition,
     pub(super) session: SessionId,
     pub(super) batches: Vec<RecordBatch>,
+    /// What of it somebody who decides about it could not read.
+    pub(super) unread: Unread,
 }
 
 /// Some offsets of one acquisition. Its records are found without a walk from the start of their batch: `place` lies
@@ -40,7 +42,7 @@ impl Part {
         let Acquisition { topic, topic_partition, session, lock_timeout, lock_deadline, ranges, batches, .. } =
             acquisition;
         Self {
-            source: Arc::new(Source { topic, topic_partition, session, batches }),
+            source: Arc::new(Source { topic, topic_partition, session, batches, unread: Unread::default() }),
             ranges,
             lock: Lock::new(lock_timeout, lock_deadline),
             place: Place::default(),

@@ -77,6 +77,13 @@ pub(super) fn insert(ranges: &mut Vec<AcquiredRange>, removed: Vec<AcquiredRange
     });
 }
 
+/// What `ranges` hold of the offsets `first` to `last`.
+pub(super) fn within(ranges: &[AcquiredRange], first: i64, last: i64) -> Vec<AcquiredRange> {
+    let begin = ranges.partition_point(|range| range.last < first);
+    let held = ranges[begin..].iter().take_while(|range| range.first <= last);
+    held.map(|range| AcquiredRange { first: range.first.max(first), last: range.last.min(last), ..*range }).collect()
+}
+
 /// One verdict on all of `ranges`.
 pub(super) fn acknowledged(ranges: &[AcquiredRange], ack: AckType) -> Vec<AckRange> {
     ranges.iter().map(|range| AckRange { first: range.first, last: range.last, ack }).collect()

@@ -1,75 +1,27 @@
 //! Records as they are handed to the application: borrowed from the response that they came in.
 
+use std::fmt;
 use std::slice;
 use std::sync::Arc;
 
-use ackflow_protocol::machine::{AcquiredRange, TopicIdPartition};
-use ackflow_protocol::records::{BatchError, Headers, Record, RecordBatch, RecordCursor, Records, TimestampType};
+use ackflow_protocol::machine::AcquiredRange;
+use ackflow_protocol::records::{BatchError, RecordBatch, RecordCursor, Records, TimestampType};
 
 use super::part::{Part, Place, Source};
-
-/// One record of a share group, lent by [`ShareRecords`] or a `Delivery`.
-#[derive(Debug, Clone, Copy)]
-pub struct ShareRecord<'a> {
-    /// The topic.
-    pub topic: &'a str,
-    /// The partition.
-    pub partition: i32,
-    /// Offset in the partition.
-    pub offset: i64,
-    /// Time in ms since 1970, the producer's or the broker's by `timestamp_type`.
-    pub timestamp: i64,
-    /// Whose time it is.
-    pub timestamp_type: TimestampType,
-    /// The key; `None` is null.
-    pub key: Option<&'a [u8]>,
-    /// The value; `None` is null.
-    pub value: Option<&'a [u8]>,
-    /// How many times the record was handed to a member of the group, this time included: 1 at first.
-    pub delivery_count: i16,
-    headers: Headers<'a>,
-    topic_partition: TopicIdPartition,
-}
-
-impl<'a> ShareRecord<'a> {
-    /// The headers, in the order in which they were written, parsed as they are asked for.
-    pub fn headers(&self) -> Headers<'a> {
-        self.headers
-    }
-
-    #[inline]
-    fn new(source: &'a Source, record: &Record<'a>, timestamp_type: TimestampType, delivery_count: i16) -> Self {
-        Self {
-            topic: &source.topic,
-            partition: source.topic_partition.partition,
-            offset: record.offset,
-            timestamp: record.timestamp,
-            timestamp_type,
-            key: record.key,
-            value: record.value,
-            delivery_count,
-            headers: record.headers(),
-            topic_partition: source.topic_partition,
-        }
-    }
-
-    /// Id of the topic and partition, by which the consumer knows the record.
-    pub(super) fn topic_partition(&self) -> TopicIdPartition {
-        self.topic_partition
-    }
-}
+use super::record::{ReadError, RecordError, ShareRecord};
+use crate::deserialize::{BYTES, ByteArrayDeserializer, Deserializer, Deserializers};
 
 /// The records that one poll handed out, at most `max.poll.records`. It keeps the responses that they came in in memory.
-#[derive(Debug, Default)]
-pub struct ShareRecords {
+pub struct ShareRecords<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
     parts: Vec<Part>,
     records: usize,
+    deserializers: Arc<Deserializers<K, V>>,
 }
 
-impl ShareRecords {
-    pub(super) fn new(parts: Vec<Part>) -> Self {
+impl<K: Deserializer, V: Deserializer> ShareRecords<K, V> {
+    pub(super) fn new(parts: Vec<Part>, deserializers: Arc<Deserializers<K, V>>) -> Self {
         let records = parts.iter().map(|part| part.records() as usize).sum();
-        Self { parts, records }
+        Self { parts, records, deserializers }
     }
 
     /// How many records there are.
@@ -83,64 +35,108 @@ impl ShareRecords {
     }
 
     /// The records: by partition, in offset order. None costs an allocation or a reference count. An error stands for the records that it
-    /// names, and the iteration goes on after them; they are acquired and acknowledged like the others, in implicit mode too.
-    pub fn iter(&self) -> ShareRecordsIter<'_> {
-        ShareRecordsIter::new(&self.parts)
+    /// names, and the iteration goes on after them; see [`RecordError`] for what becomes of them.
+    pub fn iter(&self) -> ShareRecordsIter<'_, K, V> {
+        ShareRecordsIter::new(&self.parts, &self.deserializers, Reader::Decider)
+    }
+
+    /// The records with their keys and values as bytes, such as for keeping one that cannot be deserialized.
+    pub fn raw_iter(&self) -> ShareRecordsIter<'_> {
+        ShareRecordsIter::new(&self.parts, &BYTES, Reader::Decider)
     }
 }
 
-impl<'a> IntoIterator for &'a ShareRecords {
-    type Item = Result<ShareRecord<'a>, RecordError>;
-    type IntoIter = ShareRecordsIter<'a>;
+impl<K, V> fmt::Debug for ShareRecords<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShareRecords").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+impl<'a, K: Deserializer, V: Deserializer> IntoIterator for &'a ShareRecords<K, V> {
+    type Item = Result<ShareRecord<'a, K::Output<'a>, V::Output<'a>>, RecordError>;
+    type IntoIter = ShareRecordsIter<'a, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-/// Iterator over [`ShareRecords`].
-#[derive(Debug, Clone)]
-pub struct ShareRecordsIter<'a> {
-    parts: slice::Iter<'a, Part>,
-    records: Option<PartRecords<'a>>,
+/// Who reads records, which decides what it means that one cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Who decides about them: a record that it could not read is not accepted with the others.
+    Decider,
+    /// Who does not.
+    Borrower,
 }
 
-impl<'a> ShareRecordsIter<'a> {
-    pub(super) fn new(parts: &'a [Part]) -> Self {
-        Self { parts: parts.iter(), records: None }
+/// Iterator over records, in offset order: those of [`ShareRecords`], of a `Delivery`, or [`LentRecords`](super::LentRecords).
+pub struct ShareRecordsIter<'a, K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
+    parts: slice::Iter<'a, Part>,
+    records: Option<PartRecords<'a>>,
+    deserializers: &'a Deserializers<K, V>,
+    reader: Reader,
+}
+
+impl<'a, K: Deserializer, V: Deserializer> ShareRecordsIter<'a, K, V> {
+    pub(super) fn new(parts: &'a [Part], deserializers: &'a Deserializers<K, V>, reader: Reader) -> Self {
+        Self { parts: parts.iter(), records: None, deserializers, reader }
+    }
+
+    #[cold]
+    fn failed(&self, source: &Source, (first, last): (i64, i64), error: ReadError) -> RecordError {
+        if self.reader == Reader::Decider {
+            source.unread.note(first, last, error.settled());
+        }
+        let Source { topic, topic_partition, .. } = source;
+        RecordError { topic: Arc::clone(topic), partition: topic_partition.partition, first, last, error }
     }
 }
 
-impl<'a> Iterator for ShareRecordsIter<'a> {
-    type Item = Result<ShareRecord<'a>, RecordError>;
+// By hand, since deriving would ask the same of the deserializers.
+impl<K, V> Clone for ShareRecordsIter<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone(), records: self.records.clone(), ..*self }
+    }
+}
+
+impl<K, V> fmt::Debug for ShareRecordsIter<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShareRecordsIter").field("records", &self.records).finish_non_exhaustive()
+    }
+}
+
+impl<'a, K: Deserializer, V: Deserializer> Iterator for ShareRecordsIter<'a, K, V> {
+    type Item = Result<ShareRecord<'a, K::Output<'a>, V::Output<'a>>, RecordError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(record) = self.records.as_mut().and_then(Iterator::next) {
-                return Some(record);
+            if let Some(records) = &mut self.records {
+                let source = records.source;
+                match records.next() {
+                    Some(Ok(record)) => {
+                        let offsets = (record.offset, record.offset);
+                        let record = record.deserialize(self.deserializers);
+                        return Some(record.map_err(|error| self.failed(source, offsets, error)));
+                    }
+                    Some(Err(Unreadable { first, last, error })) => {
+                        return Some(Err(self.failed(source, (first, last), error.into())));
+                    }
+                    None => {}
+                }
             }
             self.records = Some(PartRecords::new(self.parts.next()?));
         }
     }
 }
 
-/// Records that cannot be read: their batch passed its checksum, and is malformed all the same. They are acquired as
-/// any other record is, and want to be acknowledged (rejected, as a rule) by offset.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("offsets {first} to {last} of {topic}-{partition} cannot be read: {error}")]
-pub struct RecordError {
-    /// The topic.
-    pub topic: Arc<str>,
-    /// The partition.
-    pub partition: i32,
-    /// The first offset that cannot be read.
-    pub first: i64,
-    /// The last one.
-    pub last: i64,
-    /// What is wrong with the batch.
-    #[source]
-    pub error: BatchError,
+/// The rest of a malformed batch.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) first: i64,
+    pub(super) last: i64,
+    pub(super) error: BatchError,
 }
 
 /// Iterator over the records of one part of an acquisition, in offset order. A record costs it neither an allocation nor a reference
@@ -191,14 +187,13 @@ impl<'a> PartRecords<'a> {
 
     /// The batch cannot be read any further.
     #[cold]
-    fn fail(&mut self, error: BatchError) -> Option<RecordError> {
+    fn fail(&mut self, error: BatchError) -> Option<Unreadable> {
         let walk = self.walk.take()?;
         let first = self.ranges.first()?.first.max(walk.next);
         let held = self.ranges.iter().take_while(|range| range.first <= walk.batch.last_offset()).last()?;
         let last = held.last.min(walk.batch.last_offset());
         self.pass(last);
-        let Source { topic, topic_partition, .. } = self.source;
-        Some(RecordError { topic: Arc::clone(topic), partition: topic_partition.partition, first, last, error })
+        Some(Unreadable { first, last, error })
     }
 
     /// Gives up the offsets up to `last`.
@@ -210,7 +205,7 @@ impl<'a> PartRecords<'a> {
 }
 
 impl<'a> Iterator for PartRecords<'a> {
-    type Item = Result<ShareRecord<'a>, RecordError>;
+    type Item = Result<ShareRecord<'a>, Unreadable>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

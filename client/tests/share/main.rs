@@ -11,6 +11,7 @@ mod failover;
 mod membership;
 mod modes;
 mod renewal;
+mod unreadable;
 
 /// Makes three tests of each case.
 macro_rules! cases {
@@ -62,6 +63,8 @@ cases! {
     deliveries::a_split_delivery_settles_in_halves;
     deliveries::settling_after_closing_fails_and_the_records_come_again;
     deliveries::a_batch_larger_than_a_poll_comes_in_slices;
+    unreadable::typed_keys_and_values_are_lent;
+    unreadable::row_15_a_record_that_is_refused_comes_again_up_to_the_limit_and_no_other_does;
     membership::two_members_share_one_partition;
     membership::a_consumer_that_is_dropped_gives_its_records_back_at_once;
     membership::a_consumer_can_leave_and_subscribe_again;

@@ -9,8 +9,7 @@ mod string;
 
 use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
-use ackflow_client::share::ShareRecord;
-use ackflow_protocol::records::BatchError;
+use ackflow_client::share::{ReadError, ShareRecord};
 
 use crate::{config::ConfigProblem, contract::Value};
 
@@ -37,9 +36,9 @@ pub trait Converter: Debug + Send + Sync {
 /// Why no record can be made of the bytes in a topic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// The batch is malformed from here on.
+    /// The record cannot be read: its batch is malformed from there on.
     #[error("the record cannot be read: {0}")]
-    Record(#[from] BatchError),
+    Record(#[from] ReadError),
     /// A converter refused the key.
     #[error("key: {0}")]
     Key(Box<DataError>),

@@ -9,6 +9,7 @@ use super::super::config::AcknowledgementMode::{self, Explicit, Implicit};
 use super::super::consumer::ShareConsumer;
 use super::super::records::ShareRecords;
 use super::{FakeDriver, Told};
+use crate::deserialize::ByteArrayDeserializer;
 use crate::error::ErrorKind;
 
 const SOON: Duration = Duration::from_millis(5);
@@ -19,7 +20,7 @@ const RENEW: i8 = 4;
 
 fn consumer(mode: AcknowledgementMode) -> (ShareConsumer, FakeDriver) {
     let (handle, driver) = FakeDriver::new();
-    let mut consumer = ShareConsumer::with(handle, mode);
+    let mut consumer = ShareConsumer::with(handle, mode, ByteArrayDeserializer, ByteArrayDeserializer);
     consumer.subscribe(["orders"]).unwrap();
     (consumer, driver)
 }

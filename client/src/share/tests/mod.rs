@@ -4,6 +4,7 @@ mod connections;
 mod consumer;
 mod owned;
 mod parts;
+mod unread;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +32,15 @@ fn batch(first: i64, count: i64) -> Vec<u8> {
     }
     let mut bytes = builder.build().unwrap().to_vec();
     assign_offsets(&mut bytes, first, 0).unwrap();
+    bytes
+}
+
+/// A batch whose last two records cannot be read.
+fn malformed(first: i64, count: i64) -> Vec<u8> {
+    let mut bytes = batch(first, count);
+    // The last two records: 15 bytes each with their length. The length of the first of them says too much.
+    let end = bytes.len();
+    bytes[end - 30] = 0x7e;
     bytes
 }
 
@@ -80,7 +90,11 @@ impl FakeDriver {
 
     /// Acquires `count` records from `first` on.
     fn acquire(&self, first: i64, count: i64) {
-        let part = acquisition(&[(first, first + count - 1)], batches(batch(first, count)), Instant::now());
+        self.acquire_bytes(first, count, batch(first, count));
+    }
+
+    fn acquire_bytes(&self, first: i64, count: i64, bytes: Vec<u8>) {
+        let part = acquisition(&[(first, first + count - 1)], batches(bytes), Instant::now());
         self.notices.send(Notice::Acquired(part)).unwrap();
     }
 

@@ -8,14 +8,15 @@ use ackflow_protocol::wire::ErrorCode;
 use super::super::acks::AckError;
 use super::super::lent::LentRecords;
 use super::super::owned::{Delivery, OwnedShareConsumer};
-use super::super::records::{RecordError, ShareRecord};
+use super::super::record::{RecordError, ShareRecord};
 use super::{FakeDriver, LOCK, Told};
+use crate::deserialize::ByteArrayDeserializer;
 
 const SOON: Duration = Duration::from_millis(5);
 
 async fn consumer() -> (OwnedShareConsumer, FakeDriver) {
     let (handle, driver) = FakeDriver::new();
-    let mut consumer = OwnedShareConsumer::with(handle);
+    let mut consumer = OwnedShareConsumer::with(handle, ByteArrayDeserializer, ByteArrayDeserializer);
     consumer.subscribe(["orders"]).unwrap();
     (consumer, driver)
 }

@@ -1,5 +1,7 @@
 //! What holds for acquisitions that are cut, read and kept waiting.
 
+use std::slice;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{SessionId, TopicIdPartition};
@@ -7,12 +9,17 @@ use proptest::prelude::*;
 
 use super::super::buffer::Buffer;
 use super::super::part::Part;
-use super::super::records::{PartRecords, ShareRecords};
-use super::{LOCK, acquisition, batch, batches};
+use super::super::records::{Reader, ShareRecords, ShareRecordsIter};
+use super::{LOCK, acquisition, batch, batches, malformed};
+use crate::deserialize::{BYTES, ByteArrayDeserializer, Deserializers};
+
+fn records(part: &Part) -> ShareRecordsIter<'_> {
+    ShareRecordsIter::new(slice::from_ref(part), &BYTES, Reader::Borrower)
+}
 
 /// The offsets that a part gives, each checked against its value.
 fn read(part: &Part) -> Vec<i64> {
-    PartRecords::new(part)
+    records(part)
         .map(|record| {
             let record = record.unwrap();
             assert_eq!(record.value.unwrap(), record.offset.to_be_bytes());
@@ -34,7 +41,7 @@ fn only_acquired_offsets_are_read_across_batches_and_ranges() {
 fn records_know_the_delivery_count_of_their_range() {
     let mut part = acquisition(&[(0, 1), (2, 3)], batches(batch(0, 4)), Instant::now());
     part.ranges[1].delivery_count = 4;
-    let counts: Vec<_> = PartRecords::new(&part).map(|record| record.unwrap().delivery_count).collect();
+    let counts: Vec<_> = records(&part).map(|record| record.unwrap().delivery_count).collect();
     assert_eq!(counts, [1, 1, 4, 4]);
 }
 
@@ -47,13 +54,9 @@ fn offsets_without_a_record_are_passed_over() {
 
 #[test]
 fn row_15_a_malformed_batch_names_its_offsets_and_the_next_one_is_read() {
-    let mut bad = batch(10, 5);
-    let end = bad.len();
-    // The last two records: 15 bytes each with their length. The length of the first of them says too much.
-    bad[end - 30] = 0x7e;
-    let bytes = [batch(0, 10), bad, batch(15, 2)].concat();
+    let bytes = [batch(0, 10), malformed(10, 5), batch(15, 2)].concat();
     let part = acquisition(&[(8, 16)], batches(bytes), Instant::now());
-    let (good, errors): (Vec<_>, Vec<_>) = PartRecords::new(&part).partition(Result::is_ok);
+    let (good, errors): (Vec<_>, Vec<_>) = records(&part).partition(Result::is_ok);
     let offsets: Vec<_> = good.into_iter().map(|record| record.unwrap().offset).collect();
     assert_eq!(offsets, [8, 9, 10, 11, 12, 15, 16]);
     let [error] = <[_; 1]>::try_from(errors).unwrap();
@@ -64,8 +67,7 @@ fn row_15_a_malformed_batch_names_its_offsets_and_the_next_one_is_read() {
     // Cut within the malformed batch, each part tells of its own offsets.
     let mut rest = part.clone();
     let front = rest.take_front(6);
-    let told =
-        |part: &Part| PartRecords::new(part).filter_map(Result::err).map(|e| (e.first, e.last)).collect::<Vec<_>>();
+    let told = |part: &Part| records(part).filter_map(Result::err).map(|e| (e.first, e.last)).collect::<Vec<_>>();
     assert_eq!((told(&front), told(&rest)), (vec![(13, 13)], vec![(14, 14)]));
 }
 
@@ -77,7 +79,8 @@ fn a_poll_reads_its_parts_one_after_the_other() {
         acquisition(&[], Vec::new(), now),
         acquisition(&[(7, 9)], batches(batch(5, 5)), now),
     ];
-    let records = ShareRecords::new(parts);
+    let records =
+        ShareRecords::new(parts, Arc::new(Deserializers { key: ByteArrayDeserializer, value: ByteArrayDeserializer }));
     assert_eq!(records.len(), 5);
     let offsets: Vec<_> = records.iter().map(|record| record.unwrap().offset).collect();
     assert_eq!(offsets, [0, 1, 7, 8, 9]);
