@@ -1,8 +1,3 @@
-//! `ackflow_protocol::fuzzing::frames`.
-
 #![no_main]
 
-use ackflow_protocol::fuzzing;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| fuzzing::frames(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::check("frames", data));

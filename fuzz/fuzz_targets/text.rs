@@ -1,8 +1,3 @@
-//! `ackflow_protocol::fuzzing::text`.
-
 #![no_main]
 
-use ackflow_protocol::fuzzing;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| fuzzing::text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::check("text", data));

@@ -7,18 +7,31 @@
 //!   looked at.
 //! - It depends on nothing but its input, so each crash can be played again.
 //!
-//! `fuzz/` has them as targets of cargo-fuzz; `tests/fuzz_replay` plays seeds, mutations of seeds and past crashes.
+//! `fuzz/` has them as targets of cargo-fuzz; `fuzz-replay/` plays seeds, mutations of seeds and past crashes.
 
+mod acquisition;
+mod broker;
 mod frames;
+mod group;
 mod messages;
+mod metadata;
 mod records;
+mod session;
 mod share_consumer;
 mod text;
 
 pub use crate::valid::Input;
+use std::time::Duration;
+
+use crate::machine::RequestFailure;
+
+pub use acquisition::acquisition;
 pub use frames::{frame_seed, frames};
+pub use group::group;
 pub use messages::{Form, Selected, message_seed, messages};
+pub use metadata::metadata;
 pub use records::{BatchForm, record_seed, records};
+pub use session::session;
 pub use share_consumer::share_consumer;
 pub use text::text;
 
@@ -28,7 +41,29 @@ pub const LONGEST_INPUT: usize = 32 << 10;
 /// What a target may hold beyond its input at a time, in bytes.
 pub const MEMORY: usize = 16 << 20;
 
+/// Operations of one input that are looked at.
+pub const OPERATIONS: usize = 400;
+
+/// More outputs than this without a wait, and a machine runs in circles.
+pub const OUTPUTS: usize = 20_000;
+
 /// The part of an input that is looked at.
 fn bounded(data: &[u8]) -> &[u8] {
     &data[..data.len().min(LONGEST_INPUT)]
+}
+
+/// Why a request has no answer.
+fn failure(input: &mut Input<'_>) -> RequestFailure {
+    input.pick(&[
+        RequestFailure::Disconnected,
+        RequestFailure::TimedOut,
+        RequestFailure::Unreachable,
+        RequestFailure::UnsupportedVersion,
+        RequestFailure::Malformed,
+    ])
+}
+
+/// Some time, from no time to speak of to longer than any lock, session or age of metadata.
+fn pause(input: &mut Input<'_>) -> Duration {
+    Duration::from_millis(input.pick(&[1, 20, 100, 1_000, 10_000, 31_000, 400_000]))
 }

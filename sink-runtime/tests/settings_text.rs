@@ -1,4 +1,4 @@
-//! Texts of settings that nobody would write: an answer or an error, never a panic. The fuzz target `settings` asks the
+//! Texts of settings that nobody would write: an answer or an error, never a panic. The fuzz target `text` asks the
 //! same of more of them.
 
 use ackflow_client::net::BootstrapServers;

@@ -1,22 +1,14 @@
 //! Sequences of what an application, a network and brokers of any kind do to the machine of a share consumer.
 
-mod broker;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::{Input, bounded};
+use super::broker::{self, TOPIC};
+use super::{Input, OPERATIONS, OUTPUTS, bounded, failure, pause};
 use crate::machine::{
     AckId, AckRange, AckType, AcquireMode, Acquisition, ClientRequest, ClientResponse, CommitId, Destination, Event,
     Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine, ShareConsumerOptions, TopicIdPartition,
 };
-use broker::TOPIC;
-
-/// Operations that one input may hold; what follows is not looked at.
-const OPERATIONS: usize = 400;
-
-/// More outputs than this without a wait, and the machine runs in circles.
-const OUTPUTS: usize = 20_000;
 
 /// Target `share_consumer`: each byte chooses an operation, and the bytes after it what it does. Brokers answer well,
 /// or badly, or with what makes no sense; the application keeps to the contract of [`ShareConsumerMachine`] but may
@@ -105,10 +97,7 @@ impl World {
                 let id = self.machine.commit(now);
                 assert!(self.commits.insert(id, 0).is_none(), "{id:?} twice");
             }
-            12 | 13 => {
-                let pause = input.pick(&[1, 20, 100, 1_000, 10_000, 31_000, 400_000]);
-                self.sleep(Duration::from_millis(pause));
-            }
+            12 | 13 => self.sleep(pause(input)),
             14 => self.disconnect(1 + input.below(3) as i32),
             _ => self.do_rare_things(input),
         }
@@ -148,14 +137,7 @@ impl World {
     fn fail(&mut self, input: &mut Input<'_>) {
         if !self.sent.is_empty() {
             let sent = self.sent.remove(input.below(self.sent.len()));
-            let failure = input.pick(&[
-                RequestFailure::Disconnected,
-                RequestFailure::TimedOut,
-                RequestFailure::Unreachable,
-                RequestFailure::UnsupportedVersion,
-                RequestFailure::Malformed,
-            ]);
-            self.respond(&sent, Err(failure));
+            self.respond(&sent, Err(failure(input)));
         }
     }
 

@@ -225,7 +225,9 @@ impl Membership {
         self.in_flight = true;
         self.known |= epoch != LEAVE_EPOCH;
         self.due = Some(now + self.current_interval());
-        let tell_all = std::mem::take(&mut self.tell_all) && epoch != LEAVE_EPOCH;
+        // A join says everything even after an answer that gave no epoch.
+        let tell_all = std::mem::take(&mut self.tell_all) || epoch == JOIN_EPOCH;
+        let tell_all = tell_all && epoch != LEAVE_EPOCH;
         Step::Send(ShareGroupHeartbeatRequest {
             group_id: self.group_id.clone(),
             member_id: self.member_id.clone(),

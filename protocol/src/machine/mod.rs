@@ -7,17 +7,17 @@
 //!
 //! [`ShareConsumerMachine`] is the one that a driver runs.
 
-mod ack_ledger;
-mod acquisition;
+pub(crate) mod ack_ledger;
+pub(crate) mod acquisition;
 mod backoff;
-mod coordinator;
-mod error;
-mod membership;
-mod metadata;
-mod ranges;
+pub(crate) mod coordinator;
+pub(crate) mod error;
+pub(crate) mod membership;
+pub(crate) mod metadata;
+pub(crate) mod ranges;
 mod share_consumer;
-mod share_session;
-mod types;
+pub(crate) mod share_session;
+pub(crate) mod types;
 
 pub use error::{MachineError, MachineErrorKind};
 pub use share_consumer::{AcquireMode, ShareConsumerMachine, ShareConsumerOptions};

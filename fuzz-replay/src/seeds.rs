@@ -1,5 +1,10 @@
 //! Seeds, made of the test vectors and record batches that are there anyway.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "test data that cannot be read is worth a panic: only fuzzers and tests come here"
+)]
+
 use std::fs;
 
 use ackflow_protocol::for_each_embedded;
@@ -8,7 +13,7 @@ use ackflow_protocol::records::{BATCH_OVERHEAD, Compression};
 use ackflow_protocol::wire::ApiKey;
 use serde_json::Value;
 
-use crate::mutations::Random;
+use crate::mutations::Mutator;
 use crate::root;
 
 struct Vector {
@@ -118,13 +123,25 @@ pub(crate) fn records() -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn text() -> Vec<Vec<u8>> {
-    let words = ["AAAAAAAAAAAAAAAAAAAAAA", "_wAB-QIDBAUGBwgJCgsMDQ==", "zstd", "none", "request", "header"];
-    lines().into_iter().step_by(8).chain(words.map(str::to_owned)).map(String::into_bytes).collect()
+    let texts = [
+        "AAAAAAAAAAAAAAAAAAAAAA",
+        "_wAB-QIDBAUGBwgJCgsMDQ==",
+        "zstd",
+        "none",
+        "request",
+        "header",
+        "localhost:9092",
+        "a:1,b:2 , [::1]:3",
+        "SSL://kafka.example.org:9093",
+        "bootstrap.servers=localhost:9092\ngroup.id = orders\n# comment\n! comment\nkey:\\u00e9\\ud83d\\ude00\n",
+        "long=first \\\n   second\r\nwith\\ space=\\t\\n\\:\n",
+    ];
+    lines().into_iter().step_by(8).chain(texts.map(str::to_owned)).map(String::into_bytes).collect()
 }
 
 /// Sequences of operations. Zeros are brokers that answer well, so between other operations much goes well.
-pub(crate) fn share_consumer() -> Vec<Vec<u8>> {
-    let mut random = Random::new(1);
+pub(crate) fn operations() -> Vec<Vec<u8>> {
+    let mut random = Mutator::new(1);
     let mut sequence = |operations: usize| {
         let mut bytes = vec![0; 60];
         for _ in 0..operations {

@@ -1,27 +1,27 @@
 //! Mutations, the same in every run.
 
-/// xorshift64*: small, and good enough to choose what to damage.
-pub(crate) struct Random(u64);
+use ackflow_protocol::random::SplitMix64;
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.max(1))
+/// Changes inputs as a fuzzer would that knows nothing of the target.
+pub struct Mutator(SplitMix64);
+
+impl Mutator {
+    /// The mutations of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    fn next(&mut self) -> u64 {
+        self.0.next_u64() >> 16
     }
 
     /// A number below `end`, which is at least 1.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
     /// `seed` with one to four changes.
-    pub(crate) fn mutate(&mut self, seed: &[u8], other: &[u8]) -> Vec<u8> {
+    pub fn mutate(&mut self, seed: &[u8], other: &[u8]) -> Vec<u8> {
         let mut data = seed.to_vec();
         for _ in 0..=self.below(4) {
             self.change(&mut data, other);

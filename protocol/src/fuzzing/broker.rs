@@ -14,30 +14,31 @@ use crate::messages::share_acknowledge::{
 use crate::messages::share_fetch::{
     self, AcquiredRecords, PartitionData, ShareFetchRequest, ShareFetchResponse, ShareFetchableTopicResponse,
 };
-use crate::messages::share_group_heartbeat::{Assignment, ShareGroupHeartbeatResponse, TopicPartitions};
+use crate::messages::share_group_heartbeat::{
+    Assignment, ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse, TopicPartitions,
+};
 use crate::records::{BatchBuilder, BatchOptions, assign_offsets};
 use crate::wire::{ErrorCode, Uuid};
 
 /// The topic that there is.
 pub(super) const TOPIC: Uuid = Uuid([1; 16]);
 
-const OTHER_TOPIC: Uuid = Uuid([2; 16]);
+/// The topic `other`, which an answer may name.
+pub(super) const OTHER_TOPIC: Uuid = Uuid([2; 16]);
 
 /// The answer to a request: a good one of the broker that it went to, as far as the input does not say otherwise.
 pub(super) fn response(request: &ClientRequest, input: &mut Input<'_>) -> Result<ClientResponse, RequestFailure> {
     Ok(match request {
         ClientRequest::Metadata(request) => ClientResponse::Metadata(metadata(request, input)),
         ClientRequest::FindCoordinator(_) => ClientResponse::FindCoordinator(coordinator(input)),
-        ClientRequest::Heartbeat(request) => {
-            ClientResponse::Heartbeat(heartbeat(request.member_epoch.saturating_add(1), input))
-        }
+        ClientRequest::Heartbeat(request) => ClientResponse::Heartbeat(heartbeat(request, input)),
         ClientRequest::ShareFetch(request) => ClientResponse::ShareFetch(fetched(request, input)),
         ClientRequest::ShareAcknowledge(request) => ClientResponse::ShareAcknowledge(acknowledged(request, input)),
     })
 }
 
 /// No error most of the time; else one that matters to a share consumer, or any.
-fn code(input: &mut Input<'_>) -> ErrorCode {
+pub(super) fn code(input: &mut Input<'_>) -> ErrorCode {
     if !input.once_in(16) {
         return ErrorCode::NONE;
     }
@@ -79,7 +80,7 @@ fn node(input: &mut Input<'_>) -> i32 {
     if input.once_in(16) { input.pick(&[-1, 0, 4, i32::MAX]) } else { 1 + input.below(3) as i32 }
 }
 
-fn coordinator(input: &mut Input<'_>) -> FindCoordinatorResponse {
+pub(super) fn coordinator(input: &mut Input<'_>) -> FindCoordinatorResponse {
     let coordinator = Coordinator {
         key: "group".to_owned(),
         node_id: node(input),
@@ -92,7 +93,9 @@ fn coordinator(input: &mut Input<'_>) -> FindCoordinatorResponse {
     FindCoordinatorResponse { error_code: code(input), coordinators, ..Default::default() }
 }
 
-fn heartbeat(epoch: i32, input: &mut Input<'_>) -> ShareGroupHeartbeatResponse {
+pub(super) fn heartbeat(request: &ShareGroupHeartbeatRequest, input: &mut Input<'_>) -> ShareGroupHeartbeatResponse {
+    // A leave is answered with its own epoch.
+    let epoch = if request.member_epoch < 0 { request.member_epoch } else { request.member_epoch.saturating_add(1) };
     let assigned = input.pick(&[0b1111, 0b1111, 0b0110, 0b0001, 0]);
     let mut partitions: Vec<i32> = (0..4).filter(|index| assigned >> index & 1 == 1).collect();
     if input.once_in(16) {
@@ -109,7 +112,7 @@ fn heartbeat(epoch: i32, input: &mut Input<'_>) -> ShareGroupHeartbeatResponse {
     }
 }
 
-fn metadata(request: &MetadataRequest, input: &mut Input<'_>) -> MetadataResponse {
+pub(super) fn metadata(request: &MetadataRequest, input: &mut Input<'_>) -> MetadataResponse {
     let moved = input.below(3) as i32;
     let epoch = input.below(8) as i32;
     let brokers = (1..=3).map(|node_id| MetadataResponseBroker {
