@@ -44,7 +44,7 @@ pub struct ShareConsumerConfig {
     pub max_poll_records: u32,
     /// `ackflow.fetch.max.records`: how many records a fetch asks for under `batch_optimized`. A broker goes on to the end of a batch.
     pub fetch_max_records: u32,
-    /// `fetch.max.bytes`.
+    /// `fetch.max.bytes`: how many bytes a fetch asks for at most. It asks for as many as its records take.
     pub fetch_max_bytes: i32,
     /// `fetch.min.bytes`.
     pub fetch_min_bytes: i32,

@@ -36,8 +36,19 @@ pub(crate) struct Content {
     pub(crate) nonsense: Option<(i64, i64)>,
     /// Records in `ranges`.
     pub(crate) records: u32,
-    /// Offsets that the largest batch covers.
-    pub(crate) largest_batch: u32,
+    /// How large the batches are that hold anything acquired.
+    pub(crate) size: Size,
+}
+
+/// How large batches are, as a broker stores and sends them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Offsets that the largest of them covers.
+    pub(crate) largest: u32,
+    /// Offsets that they cover together.
+    pub(crate) offsets: u64,
+    /// Bytes of them together.
+    pub(crate) bytes: u64,
 }
 
 #[derive(Debug)]
@@ -145,7 +156,10 @@ impl Reader {
             return;
         }
         let covered = batch.last_offset_delta().unsigned_abs().saturating_add(1);
-        self.content.largest_batch = self.content.largest_batch.max(covered);
+        let size = &mut self.content.size;
+        size.largest = size.largest.max(covered);
+        size.offsets += u64::from(covered);
+        size.bytes += batch.size_in_bytes() as u64;
         if check_crcs && let Err(error) = batch.verify_crc() {
             return self.bad(last, AckType::Reject, error);
         }

@@ -29,7 +29,7 @@ pub struct ShareConsumerOptions {
     pub max_poll_records: u32,
     /// How many records a fetch asks for at most, where records are fetched ahead ([`AcquireMode::BatchOptimized`]).
     pub fetch_max_records: u32,
-    /// `fetch.max.bytes`.
+    /// `fetch.max.bytes`: how many bytes a fetch asks for at most. It asks for as many as its records take.
     pub fetch_max_bytes: i32,
     /// `fetch.min.bytes`.
     pub fetch_min_bytes: i32,

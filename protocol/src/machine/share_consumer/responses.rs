@@ -153,7 +153,7 @@ impl ShareConsumerMachine {
                 error: bad.error,
             }));
         }
-        self.demand.saw_batch(content.largest_batch);
+        self.demand.saw(content.size);
         if content.records > 0 {
             self.demand.acquired(content.records);
             self.outputs.push_back(Output::Event(Event::Acquired(Acquisition {

@@ -280,7 +280,9 @@ impl ShareConsumerMachine {
                 if opening {
                     node.ledger = AckLedger::default();
                 }
-                let request = wire::share_fetch(&self.options, step, acks, ask, max_wait);
+                let partitions = node.session.wanted().len();
+                let sized = ask.map(|ask| (ask, self.demand.bytes(&self.options, ask, partitions)));
+                let request = wire::share_fetch(&self.options, step, acks, sized, max_wait);
                 let asked = ask.map_or(0, |ask| ask.max_records.unsigned_abs());
                 (Kind::Fetch { asked }, ClientRequest::ShareFetch(request), max_wait, opening)
             }

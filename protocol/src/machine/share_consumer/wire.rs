@@ -20,12 +20,13 @@ use crate::{
 /// a type an offset.
 const UNIFORM_RUN: i64 = 10;
 
-/// A fetch. One that does not ask for records has all its limits at zero, so the broker answers at once.
+/// A fetch that asks for records, of so many bytes. One that does not has all its limits at zero, so the broker answers
+/// at once.
 pub(super) fn share_fetch(
     options: &ShareConsumerOptions,
     step: FetchStep,
     acks: Vec<PartitionAcks>,
-    ask: Option<Ask>,
+    ask: Option<(Ask, i32)>,
     max_wait: Duration,
 ) -> ShareFetchRequest {
     let mut topics: Vec<FetchTopic> = Vec::new();
@@ -45,17 +46,17 @@ pub(super) fn share_fetch(
             _ => topics.push(FetchTopic { topic_id: partition.topic_id, partitions: vec![entry] }),
         }
     }
-    let max_records = ask.map_or(0, |ask| ask.max_records);
+    let max_records = ask.map_or(0, |(ask, _)| ask.max_records);
     ShareFetchRequest {
         group_id: Some(options.group_id.clone()),
         member_id: Some(options.member_id.clone()),
         share_session_epoch: step.epoch,
         max_wait_ms: ask.map_or(0, |_| i32::try_from(max_wait.as_millis()).unwrap_or(i32::MAX)),
         min_bytes: ask.map_or(0, |_| options.fetch_min_bytes),
-        max_bytes: ask.map_or(0, |_| options.fetch_max_bytes),
+        max_bytes: ask.map_or(0, |(_, bytes)| bytes),
         max_records,
         batch_size: max_records,
-        share_acquire_mode: ask.map_or(0, |ask| ask.acquire_mode),
+        share_acquire_mode: ask.map_or(0, |(ask, _)| ask.acquire_mode),
         is_renew_ack: false,
         topics,
         forgotten_topics_data: group(step.forget)

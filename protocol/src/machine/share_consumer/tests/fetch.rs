@@ -265,6 +265,21 @@ fn the_next_fetch_is_out_before_the_caller_is_done() {
 }
 
 #[test]
+fn a_fetch_asks_each_broker_for_no_more_bytes_than_its_records_take() {
+    let mut rig = Rig::joined(&[1, 1, 2]);
+    let (two, one) = (rig.take_session(1), rig.take_session(2));
+    assert_eq!((two.fetch().max_bytes, one.fetch().max_bytes), (2 << 20, 1 << 20), "nothing has come yet");
+    let records = batch(0, 9);
+    let bytes = records.len() as i32;
+    rig.respond(&two, fetched(vec![data(records.to_vec(), &[(0, 9, 1)])]));
+    let acquisition = rig.take();
+    rig.acknowledge(acquisition.session, partition(0), &[accept(0, 9)]);
+    let next = rig.take_session(1);
+    let asked = next.fetch().max_records;
+    assert!((bytes / 10 * asked..=10 * bytes * asked).contains(&next.fetch().max_bytes), "{:?}", next.fetch());
+}
+
+#[test]
 fn an_idle_session_parks_its_fetch() {
     let mut rig = Rig::joined(&[1]);
     rig.deliver(1, 0, 0, 4);
