@@ -244,10 +244,15 @@ impl Reader {
             BatchError::Count { last_offset, .. } => (last_offset, AckType::Reject),
             // Where the next batch starts is lost, so good ones may lie behind.
             BatchError::Length { .. } => (i64::MAX, AckType::Release),
+            // A message of the old formats has the offset of the last one within it.
+            BatchError::Magic { base_offset, magic: 0 | 1 } => (base_offset, AckType::Reject),
             _ => (next.saturating_sub(1), AckType::Reject),
         };
-        let base = error.base_offset();
-        self.gaps_before(base);
+        // Where an old one begins is written inside of it, so all that is acquired up to its end is taken to be in it.
+        let is_old = matches!(error, BatchError::Magic { magic: 0 | 1, .. });
+        if !is_old {
+            self.gaps_before(error.base_offset());
+        }
         if self.acquired.lowest().is_some_and(|lowest| lowest <= last) {
             self.bad(last, ack, error);
         }

@@ -44,6 +44,9 @@ fn only_acquired_offsets_are_handed_out() {
     assert_eq!((acquisition.records, acquisition.batches.len()), (9, 2), "the third batch holds nothing acquired");
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - Some(previous) if previous.last + 1 == range.first && previous.delivery_count == range.delivery_count => {
+// + Some(previous) if previous.last + 1 == range.first => {
 #[test]
 fn row_17_delivery_counts_go_through_as_they_are() {
     let mut rig = Rig::joined(&[1]);
@@ -54,6 +57,9 @@ fn row_17_delivery_counts_go_through_as_they_are() {
     assert_eq!(counts, [(0, 0, i16::MAX), (1, 2, 2)]);
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - Err(error) => self.bad(last, AckType::Release, error),
+// + Err(error) => self.bad(last, AckType::Reject, error),
 #[test]
 fn row_16_a_batch_that_cannot_be_read_frees_its_locks_and_the_next_is_delivered() {
     // A good batch behind, at an offset that all of the bad ones are below.
@@ -81,6 +87,80 @@ fn row_16_a_batch_that_cannot_be_read_frees_its_locks_and_the_next_is_delivered(
     }
 }
 
+/// What the application was told of batches that cannot be read.
+fn bad_batches(rig: &Rig) -> Vec<(i64, i64, AckType, String)> {
+    let told = rig.events.iter().filter_map(|event| match event {
+        Event::BadBatch { first, last, settled, error, .. } => Some((*first, *last, *settled, error.to_string())),
+        _ => None,
+    });
+    told.collect()
+}
+
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - Err(error) => self.bad(last, AckType::Release, error),
+// + Err(error) => self.bad(last, AckType::Reject, error),
+#[test]
+fn row_42_a_batch_that_inflates_beyond_the_limit_is_released_and_the_next_is_delivered() {
+    let bomb = fixture("zstd_rle_16MiB");
+    let base = i64::from_be_bytes(bomb[..8].try_into().unwrap());
+    let mut rig = Rig::joined_with(&[1], |options| options.decompression_limit = 1 << 20);
+    let fetch = rig.take_session(1);
+    let records = [bomb, batch(100, 109).to_vec()].concat();
+    rig.respond(&fetch, fetched(vec![data(records, &[(base, base, 1), (100, 109, 1)])]));
+    let told = bad_batches(&rig);
+    let [(first, last, AckType::Release, error)] = &told[..] else { panic!("{told:?}") };
+    assert!((*first, *last) == (base, base) && error.contains(&(1 << 20).to_string()), "{told:?}");
+    assert_eq!(rig.take().records, 10);
+    assert_eq!(rig.take_session(1).acks(), [(0, base, base, vec![2])]);
+}
+
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - self.content.settle(range.first, range.last, AckType::Gap);
+// +
+#[test]
+fn row_43_compacted_batches_of_one_reply_leave_no_offset_undecided() {
+    let records = [fixture("empty_after_compaction"), fixture("compacted_tail")].concat();
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![data(records, &[(10, 14, 1), (20, 29, 1)])]));
+    let acquisition = rig.take();
+    assert_eq!((acquisition.ranges[0].first, acquisition.ranges[0].last, acquisition.records), (23, 23, 1));
+    let gaps = [(0, 10, 14, vec![0]), (0, 20, 22, vec![0]), (0, 24, 29, vec![0])];
+    assert_eq!(rig.take_session(1).acks(), gaps);
+}
+
+/// A message of an old format that holds others, compressed: it has the offset of the last one. Nobody looks inside.
+fn old_message(magic: u8, last_offset: i64) -> Vec<u8> {
+    let mut rest = vec![0; 4];
+    rest.extend([magic, 1]);
+    rest.extend([0; 20]);
+    [&last_offset.to_be_bytes()[..], &(rest.len() as i32).to_be_bytes(), &rest].concat()
+}
+
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - if !is_old {
+// + if true {
+#[test]
+fn row_51_messages_of_the_old_formats_are_rejected_with_the_magic_named_and_the_rest_goes_on() {
+    for magic in [0, 1] {
+        let records =
+            [batch(0, 4).to_vec(), old_message(magic, 9), old_message(magic, 12), batch(20, 24).to_vec()].concat();
+        let mut rig = Rig::joined(&[1]);
+        let fetch = rig.take_session(1);
+        rig.respond(&fetch, fetched(vec![data(records, &[(0, 14, 1), (20, 24, 1)])]));
+        let told = bad_batches(&rig);
+        let ranges: Vec<_> = told.iter().map(|(first, last, settled, _)| (*first, *last, *settled)).collect();
+        assert_eq!(ranges, [(5, 9, AckType::Reject), (10, 12, AckType::Reject)]);
+        assert!(told.iter().all(|(.., error)| error.contains(&format!("magic {magic}"))), "{told:?}");
+        let acquisition = rig.take();
+        let ranges: Vec<_> = acquisition.ranges.iter().map(|range| (range.first, range.last)).collect();
+        assert_eq!(ranges, [(0, 4), (20, 24)]);
+        // Rejected for good, and what no message covers is a gap: nothing stays locked.
+        let settled: Vec<_> = rig.take_session(1).acks();
+        assert_eq!(settled, [(0, 5, 14, vec![3, 3, 3, 3, 3, 3, 3, 3, 0, 0])]);
+    }
+}
+
 #[test]
 fn a_codec_that_nobody_knows_is_released_for_a_member_that_may() {
     let mut bad = batch(0, 4).to_vec();
@@ -102,6 +182,9 @@ fn records_that_were_cut_off_are_released_not_lost() {
     assert_eq!(rig.take_session(1).acks(), [(0, 5, 9, vec![2])]);
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - let (first, last) = (range.first_offset, range.last_offset);
+// + let (first, last) = (range.first_offset, i64::from(range.last_offset as i32));
 #[test]
 fn row_20_hostile_ranges_stay_ranges() {
     let mut rig = Rig::joined(&[1]);
@@ -124,6 +207,9 @@ fn row_20_hostile_ranges_stay_ranges() {
     assert!(rig.results(nothing).len() <= 1);
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - if first < 0 || last < first {
+// + if false {
 #[test]
 fn row_20_a_range_that_runs_backwards_is_an_error_of_that_partition_only() {
     for range in [(5, 3, 1), (-5, 3, 1), (i64::MAX, i64::MIN, 1)] {
@@ -138,6 +224,9 @@ fn row_20_a_range_that_runs_backwards_is_an_error_of_that_partition_only() {
     }
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - let first = first.max(lowest);
+// +
 #[test]
 fn row_20_ranges_that_overlap_or_go_back_are_handed_out_once() {
     let mut rig = Rig::joined(&[1]);
@@ -148,6 +237,9 @@ fn row_20_ranges_that_overlap_or_go_back_are_handed_out_once() {
     assert_eq!((ranges, acquisition.records), (vec![(2, 5), (6, 7)], 6));
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - if check_crcs && let Err(error) = batch.verify_crc() {
+// + if !check_crcs && let Err(error) = batch.verify_crc() {
 #[test]
 fn row_20_a_bad_crc_with_the_largest_offset_delta_costs_nothing() {
     let mut bad = fixture("crc_bad");
@@ -160,6 +252,9 @@ fn row_20_a_bad_crc_with_the_largest_offset_delta_costs_nothing() {
     assert_eq!(rig.take_session(1).acks(), [(0, base, base + 99, vec![3])]);
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - if batch.is_dense() && (batch.count() as usize) <= most_records(&batch) {
+// + if batch.is_dense() {
 #[test]
 fn row_20_a_count_that_the_bytes_cannot_hold_is_found_without_counting() {
     let mut lie = batch(0, 0).to_vec();
@@ -172,6 +267,9 @@ fn row_20_a_count_that_the_bytes_cannot_hold_is_found_without_counting() {
     assert_eq!(rig.take_session(1).acks()[0], (0, 0, 2_000_000_000, vec![3]));
 }
 
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - let wants = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
+// + let wants = |node: &&mut Node| !node.ending;
 #[test]
 fn row_22_unknown_partitions_are_skipped_and_both_forms_of_no_records_are_none() {
     let mut rig = Rig::joined(&[1, 1]);
@@ -192,6 +290,9 @@ fn row_22_unknown_partitions_are_skipped_and_both_forms_of_no_records_are_none()
     assert!(rig.errors().is_empty());
 }
 
+// Mutation: protocol/src/machine/share_consumer/demand.rs
+// - if self.buffered >= ahead.min(most) {
+// + if false {
 #[test]
 fn row_31_nothing_is_acquired_while_nobody_polls_and_the_buffer_is_full() {
     let mut rig = Rig::joined_with(&[1, 2, 3], |options| options.max_poll_records = 100);
