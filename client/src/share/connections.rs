@@ -62,7 +62,17 @@ pub(super) struct Connections {
 #[derive(Debug)]
 enum Slot {
     Connecting { waiting: Vec<(RequestId, ClientRequest)> },
-    Open { connection: Connection, generation: u64 },
+    Open(Open),
+}
+
+#[derive(Debug)]
+struct Open {
+    connection: Connection,
+    generation: u64,
+    /// Calls that have no answer yet.
+    calls: usize,
+    /// Whether the connection has ended by itself.
+    is_over: bool,
 }
 
 impl Connections {
@@ -77,12 +87,12 @@ impl Connections {
         }
     }
 
-    /// Sends a request, over a connection that may have to be made first. [`Outcome::Answered`] follows exactly once.
     /// What names the cluster in an error that is no single broker's.
     pub(super) fn cluster(&self) -> String {
         format!("of bootstrap.servers={}", self.config.bootstrap_servers)
     }
 
+    /// Sends a request, over a connection that may have to be made first. [`Outcome::Answered`] follows exactly once.
     pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest) {
         let (role, address) = match to {
             Destination::Any => (Role::Any, None),
@@ -92,10 +102,9 @@ impl Connections {
         match self.slots.get_mut(&role) {
             Some(Slot::Connecting { waiting }) => waiting.push((id, request)),
             // The session that an ended connection had must be reported as lost before another one is opened.
-            Some(Slot::Open { connection, generation })
-                if !connection.is_closed() || matches!(role, Role::Session(_)) =>
-            {
-                let (connection, generation) = (connection.clone(), *generation);
+            Some(Slot::Open(open)) if !open.connection.is_closed() || matches!(role, Role::Session(_)) => {
+                open.calls += 1;
+                let (connection, generation) = (open.connection.clone(), open.generation);
                 self.call(role, generation, connection, id, request);
             }
             _ => {
@@ -121,15 +130,37 @@ impl Connections {
     pub(super) fn handle(&mut self, done: Done, outcomes: &mut Vec<Outcome>) {
         match done {
             Done::Connected { role, began, result } => self.connected(role, began, result, outcomes),
-            Done::Ended { role, generation } => self.end(role, generation, outcomes),
-            Done::Answered { role, generation, id, result } => {
-                match &result {
-                    Ok(ClientResponse::Metadata(metadata)) => self.learn(metadata),
-                    Err(error) if error.kind() != ErrorKind::UnsupportedVersion => self.end(role, generation, outcomes),
-                    _ => {}
+            Done::Ended { role, generation } => {
+                // A call under way fails with the reason, which counts for more than the bare end.
+                if let Some(open) = self.open(role, generation) {
+                    open.is_over = true;
+                    if open.calls == 0 {
+                        self.end(role, generation, outcomes);
+                    }
                 }
-                outcomes.push(Outcome::Answered(id, result));
             }
+            Done::Answered { role, generation, id, result } => {
+                if let Ok(ClientResponse::Metadata(metadata)) = &result {
+                    self.learn(metadata);
+                }
+                let mut is_over = result.as_ref().is_err_and(|error| error.kind() != ErrorKind::UnsupportedVersion);
+                outcomes.push(Outcome::Answered(id, result));
+                if let Some(open) = self.open(role, generation) {
+                    open.calls -= 1;
+                    is_over |= open.is_over && open.calls == 0;
+                }
+                if is_over {
+                    self.end(role, generation, outcomes);
+                }
+            }
+        }
+    }
+
+    /// The connection of this generation, where it is still in use.
+    fn open(&mut self, role: Role, wanted: u64) -> Option<&mut Open> {
+        match self.slots.get_mut(&role) {
+            Some(Slot::Open(open)) if open.generation == wanted => Some(open),
+            _ => None,
         }
     }
 
@@ -148,7 +179,8 @@ impl Connections {
                 outcomes.push(Outcome::Connected(role, began, Ok(connection.finalized_feature("share.version"))));
                 self.generation += 1;
                 let generation = self.generation;
-                self.slots.insert(role, Slot::Open { connection: connection.clone(), generation });
+                let open = Open { connection: connection.clone(), generation, calls: waiting.len(), is_over: false };
+                self.slots.insert(role, Slot::Open(open));
                 for (id, request) in waiting {
                     self.call(role, generation, connection.clone(), id, request);
                 }
@@ -166,10 +198,8 @@ impl Connections {
 
     /// A connection is of no more use. What is still under way on it fails by itself.
     fn end(&mut self, role: Role, ended: u64, outcomes: &mut Vec<Outcome>) {
-        match self.slots.get(&role) {
-            Some(Slot::Open { connection, generation }) if *generation == ended => connection.close(),
-            _ => return,
-        }
+        let Some(open) = self.open(role, ended) else { return };
+        open.connection.close();
         self.slots.remove(&role);
         if let Role::Session(node) = role {
             outcomes.push(Outcome::SessionLost(node));

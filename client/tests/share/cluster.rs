@@ -108,9 +108,19 @@ impl Cluster {
     }
 
     pub(crate) async fn produce_to(&self, topic: &str, topic_id: Uuid, partition: i32, numbers: Range<u32>) {
+        self.append(topic, topic_id, partition, numbers.map(|number| number.to_string().into_bytes())).await;
+    }
+
+    /// Appends one batch with a record of so many bytes to a partition of the topic.
+    pub(crate) async fn produce_large(&self, partition: i32, bytes: usize) {
+        self.append(&self.topic, self.topic_id, partition, [vec![b'x'; bytes]]).await;
+        self.produced.lock().unwrap().insert(partition);
+    }
+
+    async fn append(&self, topic: &str, topic_id: Uuid, partition: i32, values: impl IntoIterator<Item = Vec<u8>>) {
         let mut batch = BatchBuilder::new(BatchOptions { max_size: usize::MAX, ..BatchOptions::default() });
-        for number in numbers {
-            batch.try_append(1_700_000_000_000, None, Some(number.to_string().as_bytes()), []).unwrap().unwrap();
+        for value in values {
+            batch.try_append(1_700_000_000_000, None, Some(&value), []).unwrap().unwrap();
         }
         let partition_data = vec![PartitionProduceData { index: partition, records: Some(batch.build().unwrap()) }];
         let request = ProduceRequest {

@@ -9,6 +9,9 @@ use bytes::Bytes;
 
 use crate::cluster::{Cluster, SECOND, within_a_minute};
 
+// Mutation: client/src/share/driver.rs
+// - Outcome::SessionLost(node) => self.machine.handle_disconnect(now, node),
+// + Outcome::SessionLost(_) => {}
 #[tokio::test]
 async fn row_04_what_was_acquired_over_a_lost_connection_cannot_be_acknowledged_and_comes_again() {
     within_a_minute(async {
@@ -32,6 +35,9 @@ async fn row_04_what_was_acquired_over_a_lost_connection_cannot_be_acknowledged_
     .await;
 }
 
+// Mutation: client/src/share/driver.rs
+// - Event::SessionLost { session, .. } => self.tell(Notice::Lost(session, None)),
+// + Event::SessionLost { .. } => {}
 #[tokio::test]
 async fn row_04_what_waits_in_the_buffer_of_a_lost_session_is_never_handed_out() {
     within_a_minute(async {
@@ -58,6 +64,9 @@ async fn row_04_what_waits_in_the_buffer_of_a_lost_session_is_never_handed_out()
     .await;
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - self.content.bad.push(BadBatch { first, last: end, settled: ack, error });
+// +
 #[tokio::test]
 async fn row_16_a_corrupt_batch_is_told_of_once_and_the_next_one_delivered() {
     within_a_minute(async {

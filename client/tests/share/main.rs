@@ -65,6 +65,9 @@ cases! {
     deliveries::a_batch_larger_than_a_poll_comes_in_slices;
     unreadable::typed_keys_and_values_are_lent;
     unreadable::row_15_a_record_that_is_refused_comes_again_up_to_the_limit_and_no_other_does;
+    deliveries::row_17_a_member_that_dies_costs_its_records_a_delivery_and_the_limit_ends_them;
+    deliveries::row_18_what_other_tasks_have_decided_goes_out_before_the_member_leaves;
+    deliveries::row_32_a_record_larger_than_a_fetch_comes_and_one_larger_than_a_frame_is_one_error;
     membership::two_members_share_one_partition;
     membership::a_consumer_that_is_dropped_gives_its_records_back_at_once;
     membership::a_consumer_can_leave_and_subscribe_again;

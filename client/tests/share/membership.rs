@@ -92,6 +92,9 @@ pub(crate) async fn an_unknown_topic_is_named_and_served_once_it_exists(cluster:
     consumer.close(10 * SECOND).await.unwrap();
 }
 
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - if self.phase != Phase::Active || !self.membership.is_member() {
+// + if true {
 pub(crate) async fn row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll(cluster: Cluster) {
     cluster.produce(0, 0..10).await;
     let mut consumer = cluster.owned(cluster.config().max_poll_interval(SECOND / 2));

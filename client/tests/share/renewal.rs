@@ -63,6 +63,9 @@ pub(crate) async fn records_whose_lock_ends_are_delivered_to_others(cluster: Clu
     cluster.no_lag_is_left().await;
 }
 
+// Mutation: client/src/share/buffer.rs
+// - self.remove(|part| !part.lock.is_worth_starting(now))
+// + self.remove(|part| part.records() == 0)
 pub(crate) async fn row_31_records_that_wait_too_long_for_a_poll_are_not_handed_out(cluster: Cluster) {
     let cluster = cluster.with_one_partition().await;
     cluster.set_group_config("share.record.lock.duration.ms", "1000").await;

@@ -110,7 +110,7 @@ pub enum MachineErrorKind {
     /// A broker's answer cannot be read. The request is tried again over a new connection.
     #[error(
         "node {node}: the answer to {api} cannot be read, the log says why; where it is larger than this client takes, \
-         lower fetch.max.bytes"
+         lower fetch.max.bytes, or raise receive.message.max.bytes for a single record that is"
     )]
     Unreadable {
         /// The broker.

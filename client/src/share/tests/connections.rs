@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseBroker};
+use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ackflow_protocol::wire::ApiKey;
@@ -12,7 +13,7 @@ use ackflow_protocol::wire::ApiKey;
 use super::super::connections::{Connections, Outcome, Role};
 use crate::config::ClientConfig;
 use crate::error::ErrorKind;
-use crate::net::testing::{Peer, Wire};
+use crate::net::testing::{Peer, Wire, all_versions};
 
 fn connections(ports: &[u16]) -> Connections {
     let servers: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -68,6 +69,9 @@ async fn a_session_shares_its_connection_with_nothing() {
     }
 }
 
+// Mutation: client/src/share/connections.rs
+// - outcomes.push(Outcome::SessionLost(node));
+// +
 #[tokio::test]
 async fn row_04_a_session_whose_connection_ends_while_idle_is_lost_at_once() {
     let peer = Peer::bind().await;
@@ -86,6 +90,36 @@ async fn row_04_a_session_whose_connection_ends_while_idle_is_lost_at_once() {
     connections.send(RequestId(2), Destination::Session(broker(7, &peer)), fetch());
     let mut session = connected(&mut connections, &peer).await;
     assert_eq!(session.request().await.header.request_api_key, ApiKey::SHARE_FETCH);
+}
+
+// Mutation: protocol/src/messages/share_acknowledge.rs
+// - w.required_since(2, "isRenewAck", !self.is_renew_ack, |w| w.bool("isRenewAck", self.is_renew_ack));
+// + w.since(2, |w| w.bool("isRenewAck", self.is_renew_ack));
+#[tokio::test]
+async fn row_12_a_renewal_that_the_broker_cannot_know_is_not_sent_and_its_session_goes_on() {
+    let peer = Peer::bind().await;
+    let mut connections = connections(&[peer.port()]);
+    let acknowledge =
+        |is_renew_ack| ClientRequest::ShareAcknowledge(ShareAcknowledgeRequest { is_renew_ack, ..Default::default() });
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), acknowledge(true));
+    let serve = async {
+        let mut wire = peer.accept_raw().await;
+        let mut versions = all_versions();
+        let api = versions.api_keys.iter_mut().find(|api| api.api_key == ApiKey::SHARE_ACKNOWLEDGE.0).unwrap();
+        api.max_version = 1;
+        wire.exchange_versions(&versions).await;
+        wire
+    };
+    let (mut session, outcomes) = tokio::join!(serve, next(&mut connections));
+    assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
+    let outcomes = next(&mut connections).await;
+    let [Outcome::Answered(RequestId(1), Err(error))] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert_eq!(error.kind(), ErrorKind::UnsupportedVersion);
+    assert!(error.to_string().contains("sending ShareAcknowledgeRequest v1"), "{error}");
+
+    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), acknowledge(false));
+    let first = session.request().await;
+    assert!(!first.decode::<ShareAcknowledgeRequest>().is_renew_ack, "nothing was sent before");
 }
 
 #[tokio::test]
