@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::kafka::{Cluster, DEFAULT_VERSION, Options};
 use crate::process::Process;
 use crate::workspace::{self, cargo};
-use crate::{interrupt, layers, lengths, no_c, prove, readme, schemas};
+use crate::{interrupt, layers, lengths, mutate, no_c, prove, readme, schemas};
 
 /// A step that takes longer hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);
@@ -17,7 +17,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(3600);
 /// Run all checks, README's test command first.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Also run every proof (`cargo xtask prove --list` names them).
+    /// Also run every proof (`cargo xtask prove --list` names them), and see every recorded mutation noticed.
     #[arg(long)]
     full: bool,
     /// Go on after a step that fails.
@@ -91,6 +91,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
         Step::new("layers", layers::run),
         Step::new("lengths", lengths::run),
+        Step::new("places of mutations", mutate::check_all),
         Step::new("no C", no_c::run),
         Step::cargo(
             "wire vectors",
@@ -103,6 +104,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         Step::new("tests on a real Kafka", kafka_tests),
     ];
     if full {
+        steps.push(Step::new("mutations", mutate::notice_all));
         steps.extend(
             prove::ALL.iter().map(|proof| Step::new(format!("prove {}", proof.name), || prove::run_one(proof))),
         );

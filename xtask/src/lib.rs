@@ -7,6 +7,7 @@ pub mod interrupt;
 pub mod kafka;
 pub mod layers;
 pub mod lengths;
+pub mod mutate;
 pub mod no_c;
 pub mod peers;
 pub mod process;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{ci, interrupt, kafka, layers, lengths, no_c, prove, schemas, vectors};
+use xtask::{ci, interrupt, kafka, layers, lengths, mutate, no_c, prove, schemas, vectors};
 
 /// Development tasks of the ackflow workspace.
 #[derive(Parser)]
@@ -19,6 +19,7 @@ enum Task {
     Kafka(kafka::command::Arguments),
     Layers(layers::Arguments),
     Lengths(lengths::Arguments),
+    Mutate(mutate::Arguments),
     NoC(no_c::Arguments),
     Prove(prove::Arguments),
     Schemas(schemas::Arguments),
@@ -46,6 +47,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Ci(arguments) => ci::run(&arguments)?,
         Task::Layers(_) => layers::run()?,
         Task::Lengths(_) => lengths::run()?,
+        Task::Mutate(arguments) => mutate::run(&arguments)?,
         Task::NoC(_) => no_c::run()?,
         Task::Prove(arguments) => prove::run(&arguments)?,
         Task::Schemas(arguments) => schemas::run(&arguments)?,

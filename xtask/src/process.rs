@@ -99,11 +99,22 @@ impl Process {
     /// # Errors
     /// As [`Process::success`].
     pub fn capture(name: impl Into<String>, command: &mut Command, within: Duration) -> Result<(String, Exit)> {
+        let name = name.into();
+        let (text, exit) = Self::finish(&name, command, within)?;
+        ensure!(exit.status.success(), "{name} failed ({})", exit.status);
+        Ok((text, exit))
+    }
+
+    /// Runs a command to its end, whatever that is, and returns what it printed, which must be UTF-8, and how it ended.
+    ///
+    /// # Errors
+    /// As [`Process::wait`].
+    pub fn finish(name: impl Into<String>, command: &mut Command, within: Duration) -> Result<(String, Exit)> {
         let mut process = Self::start(name, command.stdout(Stdio::piped()))?;
         let output = process.child.stdout.take().context("the output is a pipe")?;
         // On a thread: a process that prints nothing and does not end must meet its limit.
         let reader = thread::spawn(move || io::read_to_string(output));
-        let exit = process.success(within)?;
+        let exit = process.wait(within)?;
         let text = reader.join().expect("reading does not panic");
         Ok((text.with_context(|| process.name.clone())?, exit))
     }

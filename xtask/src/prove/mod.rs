@@ -5,7 +5,9 @@ mod verdict;
 
 mod bench_replay;
 mod demo;
+mod faults_codec;
 mod faults_core;
+mod faults_share;
 mod file_sink;
 mod file_sink_kill;
 mod java_on_embedded;
@@ -46,6 +48,8 @@ pub static ALL: &[Proof] = &[
     records_interop::PROOF,
     perf_core::PROOF,
     faults_core::PROOF,
+    faults_codec::PROOF,
+    faults_share::PROOF,
     tail_latency::PROOF,
     bench_replay::PROOF,
 ];

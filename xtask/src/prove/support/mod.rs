@@ -3,6 +3,7 @@
 pub(super) mod ackflow;
 pub(super) mod delivered;
 pub(super) mod perf_table;
+pub(super) mod rows;
 pub(super) mod sink_run;
 pub(super) mod statistics;
 pub(super) mod wait;

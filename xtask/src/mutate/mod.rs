@@ -1,0 +1,106 @@
+//! Mutations of our own code that tests are known to notice, recorded beside the tests:
+//!
+//! ```text
+//! // Mutation: protocol/src/wire/varint.rs
+//! // - if shift > 28 {
+//! // + if shift > 280 {
+//! #[test]
+//! fn row_47_varints_have_a_limit() {
+//! ```
+//!
+//! The text after `-` stands exactly once in the file, within one line of code; the text after `+` takes its place. A test that
+//! passes all the same has lost what it was for.
+
+mod recorded;
+mod tree;
+
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::interrupt;
+pub(crate) use recorded::row;
+pub use recorded::{Mutation, RowTest, row_tests};
+use tree::Tree;
+
+/// Break the code as the tests of the fault catalogue have it recorded, each time in one place, and see the test fail.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Rows of the catalogue by number, or parts of names of tests. All where there is none.
+    select: Vec<String>,
+    /// Only see that each recorded mutation still has its place in the code.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When a mutation has no place in the code, does not build, or is not noticed by its test.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut tests = row_tests()?;
+    if !arguments.select.is_empty() {
+        tests.retain(|test| arguments.select.iter().any(|wanted| test.is_meant_by(wanted)));
+        ensure!(!tests.is_empty(), "no test of the fault catalogue is meant by {}", arguments.select.join(" "));
+    }
+    if arguments.check { check(&tests) } else { notice(&tests) }
+}
+
+/// Sees that each recorded mutation still has its place in the code.
+///
+/// # Errors
+/// With every one that has not.
+pub fn check_all() -> Result<()> {
+    check(&row_tests()?)
+}
+
+/// Sees that each recorded mutation makes its test fail.
+///
+/// # Errors
+/// As [`run`].
+pub fn notice_all() -> Result<()> {
+    notice(&row_tests()?)
+}
+
+fn check(tests: &[RowTest]) -> Result<()> {
+    let errors: Vec<String> = tests
+        .iter()
+        .filter_map(|test| Some((test, test.mutation.as_ref()?.check().err()?)))
+        .map(|(test, error)| format!("{}: {error:#}", test.place()))
+        .collect();
+    ensure!(errors.is_empty(), "mutations without a place in the code:\n{}", errors.join("\n"));
+    Ok(())
+}
+
+/// Applies each mutation to a copy of the workspace, and runs its test there.
+///
+/// # Errors
+/// As [`run`].
+fn notice(tests: &[RowTest]) -> Result<()> {
+    check(tests)?;
+    let mut tests: Vec<&RowTest> = tests.iter().filter(|test| test.mutation.is_some()).collect();
+    // What is built stays the same for as long as possible.
+    tests.sort_by_key(|test| (test.package(), test.target(), test.mutation.as_ref().map(|mutation| &mutation.file)));
+    let tree = Tree::copy()?;
+    tree.passes(&tests)?;
+    let mut unnoticed = 0;
+    for test in &tests {
+        interrupt::check()?;
+        let start = Instant::now();
+        let outcome = tree.mutated(test);
+        let took = start.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => println!("noticed {took:>6.1} s  {}", test.name),
+            Err(error) => {
+                interrupt::check()?;
+                unnoticed += 1;
+                println!("NOT     {took:>6.1} s  {}: {error:#}", test.place());
+            }
+        }
+    }
+    println!("{} of {} mutations were noticed by their tests", tests.len() - unnoticed, tests.len());
+    if unnoticed > 0 {
+        bail!("{unnoticed} mutations were not noticed");
+    }
+    Ok(())
+}
