@@ -39,6 +39,9 @@ fn share_fetch_with_nothing_in_it_allocates_nothing() {
     assert_eq!(allocations(|| decode_response::<ShareFetchResponse>(frame.clone(), 2).unwrap()).0, 0);
 }
 
+// Mutation: protocol/src/wire/reader.rs
+// - Vec::with_capacity(count.min(RESERVE_AT_MOST));
+// + Vec::with_capacity(count);
 #[test]
 fn row_46_counts_that_the_bytes_do_not_bear_out_cost_little_memory() {
     // Each count claims as many elements as there are bytes left, which the length check lets pass.

@@ -93,6 +93,9 @@ mod tests {
 
     use super::*;
 
+    // Mutation: client/src/share/decisions.rs
+    // - Some(end) if first <= end.last => return self.overwrite(first, last, ack),
+    // +
     #[test]
     fn row_11_verdicts_out_of_order_end_up_sorted_and_disjoint() {
         let mut decisions = Decisions::default();

@@ -162,6 +162,9 @@ mod tests {
         session
     }
 
+    // Mutation: protocol/src/machine/share_session.rs
+    // - State::Opening | State::Open(i32::MAX) => State::Open(1),
+    // + State::Opening => State::Open(1), State::Open(i32::MAX) => State::Open(0),
     #[test]
     fn row_07_the_epoch_wraps_to_one() {
         let mut session = open(&[0]);

@@ -78,6 +78,9 @@ fn reads_or_fails<M: Message>(bytes: &Bytes) {
 }
 
 proptest! {
+    // Mutation: protocol/src/wire/reader.rs
+    // - Ok(length) if length <= self.left() => Ok(Some(length)),
+    // + Ok(length) => Ok(Some(length)),
     #[test]
     fn row_46_any_bytes_give_a_message_or_an_error(
         // Small bytes are lengths that fit, so that reading goes deep.
@@ -86,6 +89,25 @@ proptest! {
         let bytes = Bytes::from(bytes);
         for_each_api!(with_every_message, reads_or_fails, (&bytes));
     }
+}
+
+// Mutation: protocol/src/wire/reader.rs
+// - Err(_) if length == -1 && null_allowed => Ok(None),
+// + Err(_) if length == -1 && null_allowed => Ok(Some(0)),
+#[test]
+fn row_46_a_null_array_is_null_where_that_is_legal() {
+    let topics = |bytes: &[u8], version| {
+        let all = [bytes, &[1, 0, 0]].concat();
+        let all = if version < 9 { all } else { [&all[..], &[0]].concat() };
+        metadata::MetadataRequest::from_bytes(Bytes::from(all), version).map(|request| request.topics)
+    };
+    assert_eq!(topics(&[0xff; 4], 8).unwrap(), None);
+    assert_eq!(topics(&[0; 4], 8).unwrap(), Some(vec![]));
+    assert_eq!(topics(&[0], 9).unwrap(), None);
+    assert_eq!(topics(&[1], 9).unwrap(), Some(vec![]));
+    // Before version 1 null is illegal, and nothing else follows.
+    let error = metadata::MetadataRequest::from_bytes(Bytes::from_static(&[0xff; 4]), 0).unwrap_err();
+    assert_eq!(error.kind(), &DecodeErrorKind::Null);
 }
 
 /// ShareFetchResponse v2 by hand: one partition with records of length 0, one with null.
@@ -114,6 +136,9 @@ fn share_fetch_by_hand() -> Bytes {
     )
 }
 
+// Mutation: protocol/src/messages/share_fetch.rs
+// - r.structure("currentLeader")?
+// + r.nullable_structure("currentLeader")?.unwrap_or_default()
 #[test]
 fn row_22_share_fetch_leader_has_no_marker_and_both_forms_of_no_records_are_read() {
     let response = ShareFetchResponse::from_bytes(share_fetch_by_hand(), 2).unwrap();
@@ -142,6 +167,9 @@ fn row_22_share_fetch_leader_has_no_marker_and_both_forms_of_no_records_are_read
     assert_eq!(response.to_bytes(2).unwrap(), share_fetch_by_hand());
 }
 
+// Mutation: protocol/src/messages/share_acknowledge.rs
+// - r.structure("currentLeader")?
+// + r.nullable_structure("currentLeader")?.unwrap_or_default()
 #[test]
 fn row_22_share_acknowledge_leader_has_no_marker() {
     let by_hand = [
@@ -161,6 +189,9 @@ fn row_22_share_acknowledge_leader_has_no_marker() {
     assert_eq!(response.to_bytes(1).unwrap(), by_hand);
 }
 
+// Mutation: protocol/src/messages/share_group_heartbeat.rs
+// - r.nullable_structure("assignment")?
+// + Some(r.structure("assignment")?)
 #[test]
 fn row_22_heartbeat_assignment_has_a_marker() {
     let body = |assignment: &[u8]| {
@@ -171,6 +202,27 @@ fn row_22_heartbeat_assignment_has_a_marker() {
     assert_eq!(body(&[1, 1, 0]).unwrap().assignment, Some(share_group_heartbeat::Assignment::default()));
     let error = body(&[0, 1, 0]).unwrap_err();
     assert_eq!((error.path().as_str(), error.kind()), ("assignment", &DecodeErrorKind::Marker(0)));
+}
+
+// Mutation: protocol/src/messages/metadata.rs
+// - name: r.nullable_since(12).nullable_string("name")?,
+// + name: Some(r.string("name")?),
+#[test]
+fn row_26_a_topic_that_was_asked_for_by_id_may_have_no_name() {
+    let topic = |name: Option<&str>| metadata::MetadataResponse {
+        topics: vec![metadata::MetadataResponseTopic {
+            error_code: ErrorCode::UNKNOWN_TOPIC_ID,
+            name: name.map(str::to_owned),
+            topic_id: Uuid([9; 16]),
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    let bytes = topic(None).to_bytes(12).unwrap();
+    assert_eq!(metadata::MetadataResponse::from_bytes(bytes.clone(), 12).unwrap(), topic(None));
+    assert_eq!(topic(None).to_bytes(11).unwrap_err().field(), "name");
+    // The same bytes in a version that knows no such topic.
+    assert_eq!(metadata::MetadataResponse::from_bytes(bytes, 11).unwrap_err().path(), "topics[0].name");
 }
 
 #[test]
@@ -205,6 +257,9 @@ fn row_50_structs_of_one_name_are_scoped_by_message() {
     assert!(contains(described.to_bytes(1).unwrap(), &id_and_name));
 }
 
+// Mutation: protocol/src/wire/reader.rs
+// - self.at = end;
+// +
 #[test]
 fn row_50_unknown_tags_are_skipped_at_every_level() {
     let seven = [&[7, 0xac, 0x02][..], &[0xee; 300]].concat(); // tag 7 of 300 bytes
@@ -235,6 +290,9 @@ fn row_50_unknown_tags_are_skipped_at_every_level() {
     );
 }
 
+// Mutation: protocol/src/messages/api_versions.rs
+// - w.tag(1, self.finalized_features_epoch != -1, |w| {
+// + w.tag(4, self.finalized_features_epoch != -1, |w| {
 #[test]
 fn row_50_tags_are_written_in_rising_order() {
     let response = api_versions::ApiVersionsResponse {

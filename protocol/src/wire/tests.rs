@@ -118,6 +118,9 @@ fn null_is_an_error_before_the_version_that_allows_it() {
     assert_eq!((error.path().as_str(), error.kind()), ("text", &DecodeErrorKind::Null));
 }
 
+// Mutation: protocol/src/wire/reader.rs
+// - previous.filter(|p| *p >= tag)
+// + previous.filter(|p| *p > tag)
 #[test]
 fn row_50_unknown_tags_are_skipped_and_order_is_kept() {
     let mut bytes = vec![0, 0, 0, 7, 2, b'x', 1, 0xff, 3, 0, 2, 2, b'r', 7];
@@ -132,6 +135,9 @@ fn row_50_unknown_tags_are_skipped_and_order_is_kept() {
     assert_eq!(falling.kind(), &DecodeErrorKind::TagOrder { tag: 8, previous: 9 });
 }
 
+// Mutation: protocol/src/wire/frame.rs
+// - Ok(length) if (1..=limit).contains(&length) => Ok(length),
+// + Ok(length) => Ok(length),
 #[test]
 fn row_46_counts_and_sizes_are_bounded_by_the_bytes_left() {
     // A compact array length of 2^32 - 2 elements.
@@ -139,6 +145,11 @@ fn row_46_counts_and_sizes_are_bounded_by_the_bytes_left() {
     assert_eq!(error.kind(), &DecodeErrorKind::Length { length: 0xffff_fffe, left: 0 });
     // A null array where null is illegal.
     assert_eq!(decode(&[0, 0, 0, 7, 1, 0], 1).unwrap_err().kind(), &DecodeErrorKind::Null);
+    // The classic form: null, less than null, and more than there is.
+    let classic = |count: [u8; 4]| decode(&[&[0, 0, 0, 7, 0, 0][..], &count].concat(), 0).unwrap_err();
+    assert_eq!(classic([0xff; 4]).kind(), &DecodeErrorKind::Null);
+    assert_eq!(classic([0xff, 0xff, 0xff, 0xfe]).kind(), &DecodeErrorKind::Length { length: -2, left: 0 });
+    assert_eq!(classic([0x7f, 0xff, 0xff, 0xff]).kind(), &DecodeErrorKind::Length { length: 0x7fff_ffff, left: 0 });
     for (size, hinted) in [([0x7f, 0xff, 0xff, 0xff], false), ([0xff; 4], false), (*b"HTTP", true), ([0; 4], false)] {
         let error = frame::frame_size(size, 1 << 20).unwrap_err().to_string();
         assert_eq!(error.contains("HTTP"), hinted, "{error}");
@@ -168,6 +179,9 @@ fn trailing_bytes_name_message_and_offset() {
     );
 }
 
+// Mutation: protocol/src/wire/varint.rs
+// - if i == 4 && byte > 0x0f {
+// + if i == 4 && byte > 0x7f {
 #[test]
 fn row_47_varints_have_a_limit() {
     assert_eq!(varint::read_u32(&[0xff; 6]), Err(VarintError::Overflow));

@@ -181,6 +181,9 @@ fn wrong_client_settings_of_a_worker_are_its_own_problems() {
     assert!(protocol.contains("the worker's client: security.protocol=PLAIN"), "{protocol}");
 }
 
+// Mutation: sink-runtime/src/config/settings.rs
+// - if let Some(mode) = self.0.get(ACKNOWLEDGEMENT_MODE) {
+// + if let Some(mode) = self.0.get("none") {
 #[test]
 fn row_19_how_records_are_acknowledged_is_not_for_the_consumers_settings() {
     let problem = problem(worker("consumer.share.acknowledgement.mode=implicit"));

@@ -114,6 +114,9 @@ async fn a_fatal_error_releases_the_records_and_fails_the_task() {
     assert_eq!(offsets(&got), (0..10).collect::<Vec<_>>());
 }
 
+// Mutation: sink-runtime/src/worker/caller.rs
+// - Ok(panic) => format!("the task panicked: {}", message(panic.as_ref())),
+// + Ok(panic) => std::panic::resume_unwind(panic),
 #[tokio::test]
 async fn row_19_a_crash_in_put_fails_the_task_and_loses_nothing() {
     let cluster = Cluster::new(1).await;

@@ -52,6 +52,9 @@ fn offsets_without_a_record_are_passed_over() {
     assert_eq!(read(&part), [0, 1, 2, 10, 11, 12]);
 }
 
+// Mutation: client/src/share/records.rs
+// - let first = self.ranges.first()?.first.max(walk.next);
+// + let first = self.ranges.first()?.first;
 #[test]
 fn row_15_a_malformed_batch_names_its_offsets_and_the_next_one_is_read() {
     let bytes = [batch(0, 10), malformed(10, 5), batch(15, 2)].concat();
@@ -101,6 +104,9 @@ fn an_acquisition_larger_than_a_poll_waits_its_turn_in_slices() {
     assert_eq!(taken.concat(), (0..27).collect::<Vec<_>>());
 }
 
+// Mutation: client/src/share/buffer.rs
+// - self.remove(|part| !part.lock.is_worth_starting(now))
+// + self.remove(|part| part.records() == 0)
 #[test]
 fn row_31_what_waits_too_long_is_not_handed_out_and_neither_is_what_a_lost_session_held() {
     let start = Instant::now();

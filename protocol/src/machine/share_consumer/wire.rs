@@ -167,6 +167,9 @@ mod tests {
         AckRange { first, last, ack }
     }
 
+    // Mutation: protocol/src/machine/share_consumer/wire.rs
+    // - runs => runs.iter().flat_map(|run| (run.first..=run.last).map(|_| run.ack as i8)).collect(),
+    // + runs => vec![runs[runs.len() - 1].ack as i8],
     #[test]
     fn row_11_batches_are_ascending_and_have_one_type_or_one_an_offset() {
         use AckType::{Accept, Release};

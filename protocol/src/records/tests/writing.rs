@@ -23,6 +23,9 @@ fn the_builder_writes_what_kafkas_client_writes_byte_for_byte() {
     assert_eq!(appended(nulls), fixture("hdr_null_value"));
 }
 
+// Mutation: protocol/src/records/builder.rs
+// - let timestamp_delta = timestamp.wrapping_sub(base_timestamp);
+// + let timestamp_delta = i64::from(timestamp.wrapping_sub(base_timestamp) as i32);
 #[test]
 fn row_37_timestamps_2_to_the_31_apart_are_written_as_kafkas_client_writes_them() {
     let mut builder = BatchBuilder::new(BatchOptions::default());

@@ -16,6 +16,9 @@ fn listed(sent: &Sent) -> Vec<i32> {
     topics.flat_map(|topic| topic.partitions.iter().map(|partition| partition.partition_index)).collect()
 }
 
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - self.lose_moved_partitions();
+// +
 #[test]
 fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nobody() {
     let mut rig = Rig::joined(&[1]);
@@ -35,6 +38,9 @@ fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nob
     assert!(rig.log.iter().any(|sent| sent.node() == Some(2) && sent.epoch() == 0), "refetched from the new leader");
 }
 
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - || self.has_acks_of_others(now)
+// +
 #[test]
 fn row_05_a_revoked_partition_is_forgotten_and_its_acknowledgement_does_not_bring_it_back() {
     let mut rig = Rig::joined(&[1, 1]);
@@ -58,6 +64,9 @@ fn row_05_a_revoked_partition_is_forgotten_and_its_acknowledgement_does_not_brin
     assert_eq!(rig.log.iter().filter(|sent| sent.node() == Some(1) && sent.epoch() == 0).count(), 1);
 }
 
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - if leader != node_id && self.metadata.hint(topic_partition, leader, epoch) {
+// + if false {
 #[test]
 fn row_24_a_leader_hint_is_followed_at_once_and_the_old_node_forgets_the_partition() {
     let mut rig = Rig::joined(&[1, 1]);
@@ -78,6 +87,9 @@ fn row_24_a_leader_hint_is_followed_at_once_and_the_old_node_forgets_the_partiti
     assert!(rig.log.iter().filter(|sent| sent.node() == Some(1)).skip(1).all(|sent| !listed(sent).contains(&0)));
 }
 
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - if self.session.wanted().is_empty() && self.ledger.is_empty() {
+// + if false {
 #[test]
 fn row_24_a_node_that_leads_nothing_any_more_is_left() {
     let mut rig = Rig::joined(&[1]);
@@ -91,6 +103,9 @@ fn row_24_a_node_that_leads_nothing_any_more_is_left() {
     assert_eq!(fetches, 2);
 }
 
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - self.not_before = Some(now + self.backoff.next_delay());
+// + self.not_before = Some(now + self.backoff.next_delay() / 1_000);
 #[test]
 fn row_23_an_error_of_the_whole_request_that_stays_makes_no_loop_and_is_told_once() {
     let mut rig = Rig::joined(&[1]);
@@ -107,6 +122,9 @@ fn row_23_an_error_of_the_whole_request_that_stays_makes_no_loop_and_is_told_onc
     assert!(rig.errors().len() == 1 && rig.errors()[0].to_string().contains("group"), "{:?}", rig.errors());
 }
 
+// Mutation: protocol/src/machine/metadata.rs
+// - Urgency::Now => now,
+// + Urgency::Now => now + self.max_age,
 #[test]
 fn row_23_a_leader_that_is_lost_without_a_hint_is_looked_up_at_once_and_found_within_a_second() {
     for code in [ErrorCode::NOT_LEADER_OR_FOLLOWER, ErrorCode::FENCED_LEADER_EPOCH, ErrorCode::KAFKA_STORAGE_ERROR] {
@@ -142,6 +160,9 @@ fn row_23_a_leader_that_is_lost_without_a_hint_is_looked_up_at_once_and_found_wi
     }
 }
 
+// Mutation: protocol/src/machine/metadata.rs
+// - Urgency::Debounced => now + DEBOUNCE,
+// + Urgency::Debounced => now,
 #[test]
 fn row_23_a_topic_that_seems_to_be_gone_is_looked_up_a_moment_later() {
     for code in [ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::UNKNOWN_TOPIC_ID] {
@@ -155,6 +176,9 @@ fn row_23_a_topic_that_seems_to_be_gone_is_looked_up_a_moment_later() {
     }
 }
 
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - self.not_before = Some(now + self.backoff.next_delay());
+// + self.not_before = Some(now + self.backoff.next_delay() / 1_000);
 #[test]
 fn row_23_a_broker_that_cannot_be_reached_is_tried_with_backoff_while_metadata_is_asked() {
     let mut rig = Rig::joined(&[1, 2]);
@@ -178,6 +202,9 @@ fn row_23_a_broker_that_cannot_be_reached_is_tried_with_backoff_while_metadata_i
     assert!((3..=15).contains(&refreshes), "{refreshes}");
 }
 
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - if is_unreadable && !std::mem::replace(&mut lost.unreadable, true) {
+// + if is_unreadable {
 #[test]
 fn row_32_answers_that_cannot_be_read_are_told_once_and_make_no_loop() {
     let mut rig = Rig::joined(&[1]);
@@ -218,6 +245,9 @@ fn a_partition_with_an_error_does_not_hold_the_others_of_its_broker() {
     );
 }
 
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - self.not_before = Some(now + self.backoff.next_delay());
+// + self.not_before = Some(now);
 #[test]
 fn row_33_a_broker_with_no_room_for_a_session_is_asked_again_and_holds_nobody_up() {
     let mut rig = Rig::joined(&[1, 2]);
@@ -237,6 +267,9 @@ fn row_33_a_broker_with_no_room_for_a_session_is_asked_again_and_holds_nobody_up
     assert!(rig.errors().is_empty());
 }
 
+// Mutation: protocol/src/machine/metadata.rs
+// - .filter(|replaced| *replaced != id)
+// + .filter(|_| false)
 #[test]
 fn row_26_a_topic_made_again_under_its_name_is_another_topic() {
     let old = TOPIC;

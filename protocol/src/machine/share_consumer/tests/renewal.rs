@@ -6,6 +6,9 @@ use crate::{
     wire::ErrorCode,
 };
 
+// Mutation: protocol/src/machine/share_consumer/wire.rs
+// - range.ack == AckType::Renew));
+// + range.ack == AckType::Gap));
 #[test]
 fn row_12_a_renewal_goes_alone_with_its_flag_and_moves_the_deadline() {
     let mut rig = Rig::joined(&[1]);
@@ -33,6 +36,9 @@ fn row_12_a_renewal_goes_alone_with_its_flag_and_moves_the_deadline() {
     assert_eq!(rig.result(ack), Ok(()));
 }
 
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - self.held.remove(first, last);
+// +
 #[test]
 fn row_12_a_renewal_that_is_not_sent_yet_gives_way_to_what_is_said_after_it() {
     let mut rig = Rig::joined(&[1]);
@@ -53,6 +59,9 @@ fn row_12_a_renewal_that_is_not_sent_yet_gives_way_to_what_is_said_after_it() {
     assert_eq!(rig.result(twice), Err(ErrorCode::INVALID_RECORD_STATE));
 }
 
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - rest.retain(|decision| decision.ack != AckType::Renew);
+// + rest.retain(|_| false);
 #[test]
 fn row_12_a_broker_without_renewal_fails_the_renewal_alone() {
     let mut rig = Rig::joined(&[1]);

@@ -62,6 +62,41 @@ fn an_empty_list_of_brokers_does_not_wipe_out_what_is_known() {
     rig.take_session(1);
 }
 
+// Mutation: protocol/src/machine/metadata.rs
+// - (None, Some(known)) => known.name.clone(),
+// + (None, Some(_)) => return false,
+#[test]
+fn row_26_an_answer_by_id_may_leave_the_name_out_of_a_topic_that_is_known() {
+    let mut rig = Rig::joined(&[1]);
+    rig.sleep(ms(5_000));
+    let next = rig.take_heartbeat();
+    rig.respond(&next, heartbeat(2, Some(&[(TOPIC, &[0, 1])])));
+    let mut asked_by_id = 0;
+    for _ in 0..5 {
+        while let Some(at) = rig.sent.iter().position(|sent| matches!(sent.request, ClientRequest::Metadata(_))) {
+            let sent = rig.sent.remove(at).unwrap();
+            let ClientRequest::Metadata(request) = &sent.request else { unreachable!() };
+            let mut answer = rig.metadata(request);
+            if request.topics.iter().flatten().all(|topic| topic.name.is_none()) {
+                // By now the broker has heard of the second partition.
+                asked_by_id += 1;
+                rig.leaders = vec![1, 1];
+                answer = rig.metadata(request);
+                answer.topics.iter_mut().for_each(|topic| topic.name = None);
+            }
+            rig.respond(&sent, ClientResponse::Metadata(answer));
+        }
+        rig.sleep(ms(150));
+    }
+    assert!(asked_by_id > 0);
+    let assigned: Vec<_> =
+        rig.last_assignment().unwrap().into_iter().map(|(name, id)| (name.to_string(), id)).collect();
+    assert_eq!(assigned, [("topic".into(), partition(0)), ("topic".into(), partition(1))]);
+}
+
+// Mutation: protocol/src/machine/metadata.rs
+// - if unknown && by == AskBy::Names {
+// + if false {
 #[test]
 fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
     let mut rig = Rig::new();
