@@ -17,16 +17,18 @@ use crate::{
 /// A locked file whose last line is whole.
 #[derive(Debug)]
 pub(super) struct FileOutput {
-    file: File,
+    pub(super) file: File,
     path: String,
     /// Where the last whole block ends.
     len: u64,
     /// Whether part of a block may lie behind `len`.
-    torn: bool,
+    pub(super) torn: bool,
 }
 
 impl FileOutput {
-    /// Opens or makes the file, locks it, and cuts off a last line that an earlier writer did not finish. Errors name the key `file`.
+    /// Opens or makes the file, locks it, and sees to it that its last line is whole. A record that was begun as JSON is cut off, and comes
+    /// again, since it was not accepted. In plain lines nothing tells a part of a record from what somebody else has written: there the line
+    /// is ended and kept. Errors name the key `file`.
     pub(super) fn open(path: &Path, format: Format) -> Result<Self, SinkError> {
         let name = path.display().to_string();
         let problem = |problem: String, remedy: &str| {
@@ -48,16 +50,26 @@ impl FileOutput {
             TryLockError::Error(error) => io_problem(error),
         })?;
         let Tail { whole, end, torn } = Tail::of(&file).map_err(io_problem)?;
-        if !torn.is_empty() {
-            if format == Format::Json && !is_ours(&torn) {
+        let len = match format {
+            _ if torn.is_empty() => end,
+            Format::Plain => {
+                tracing::warn!(file = name, bytes = end - whole, "ending the last line, which was not finished");
+                (&file).write_all(b"\n").map_err(io_problem)?;
+                end + 1
+            }
+            Format::Json if is_ours(&torn) => {
+                tracing::warn!(file = name, bytes = end - whole, "cutting off the last line, which was not finished");
+                file.set_len(whole).map_err(io_problem)?;
+                whole
+            }
+            Format::Json => {
                 let problem_text = "does not end in a record that was begun here".to_owned();
                 return Err(problem(problem_text, "end its last line with a line break, or give another path"));
             }
-            tracing::warn!(file = name, bytes = end - whole, "cutting off the last line, which was not finished");
-            file.set_len(whole).and_then(|()| file.sync_all()).map_err(io_problem)?;
-        }
+        };
+        file.sync_all().map_err(io_problem)?;
         sync_directory(path).map_err(io_problem)?;
-        Ok(Self { file, path: name, len: whole, torn: false })
+        Ok(Self { file, path: name, len, torn: false })
     }
 }
 

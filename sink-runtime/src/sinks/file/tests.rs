@@ -1,5 +1,6 @@
 use std::{
     env, fs,
+    io::Write,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -81,9 +82,38 @@ fn what_others_have_written_is_not_cut() {
     fs::write(&path, "my only copy").unwrap();
     refused(&path, &["does not end in a record", "line break"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "my only copy");
-    // In plain lines nothing tells a torn one from others.
-    FileOutput::open(&path, Format::Plain).unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), "");
+}
+
+#[test]
+fn plain_lines_are_appended_to_whatever_is_there_and_begin_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("values.txt");
+    let append = |line: &str| {
+        let mut output = FileOutput::open(&path, Format::Plain).unwrap();
+        output.write(line.as_bytes()).unwrap();
+        output.commit().unwrap();
+    };
+    fs::write(&path, "somebody's only copy").unwrap();
+    append("first\n");
+    append("second\n");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's only copy\nfirst\nsecond\n");
+    // A part of a record, from a writer that was killed: the record comes again, and is whole.
+    fs::write(&path, "first\nsec").unwrap();
+    append("second\n");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "first\nsec\nsecond\n");
+}
+
+#[test]
+fn what_fails_half_way_is_taken_back_behind_a_line_that_was_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("values.txt");
+    fs::write(&path, "kept").unwrap();
+    let mut output = FileOutput::open(&path, Format::Plain).unwrap();
+    // As a write leaves it that fails and cannot be taken back at once.
+    output.file.write_all(b"par").unwrap();
+    output.torn = true;
+    output.write(b"part\n").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "kept\npart\n");
 }
 
 const VICTIM: &str = "ACKFLOW_FILE_SINK_VICTIM";
