@@ -43,15 +43,19 @@ const RENEW: &str = "share.renew.acknowledge.enable";
 const DEFAULT_LIMIT: i16 = 5;
 const DEFAULT_LOCKS: u64 = 2_000;
 
-/// Checks and prepares the group of a connector.
-pub(super) async fn prepare(admin: &Admin, connector: &ConnectorConfig) -> Result<GroupFacts, GroupError> {
+/// Checks the cluster, the topics and the name of the group of a connector. Nothing is changed.
+pub(super) async fn check(admin: &Admin, connector: &ConnectorConfig) -> Result<(), GroupError> {
     let group = &connector.share.group_id;
     check_cluster(admin, group).await?;
     let mut problems = check_topics(admin, &connector.topics).await?;
     problems.extend(check_name(admin, group).await);
-    if !problems.is_empty() {
-        return Err(GroupError::Problems(problems));
-    }
+    if problems.is_empty() { Ok(()) } else { Err(GroupError::Problems(problems)) }
+}
+
+/// Gives the group of a connector the settings that are asked for, and tells what its tasks have to know.
+pub(super) async fn configure(admin: &Admin, connector: &ConnectorConfig) -> Result<GroupFacts, GroupError> {
+    let group = &connector.share.group_id;
+    let mut problems = Vec::new();
     let mut entries = match read(admin, group).await {
         Ok(entries) => entries,
         Err(error) if error.is_retriable() => return Err(error.into()),

@@ -1,4 +1,5 @@
-//! Starting: every check first, then the sinks, then the groups, and only then the tasks.
+//! Starting: every check first, those of the cluster among them, then the sinks, then the settings of the groups, and only then the tasks. So
+//! a sink makes no file for a cluster that cannot be used, and no group is changed for a sink that cannot start.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -54,6 +55,15 @@ fn lines(errors: &[ConfigError]) -> String {
 }
 
 /// A connector that has passed every check that needs no broker.
+struct Checked {
+    config: ConnectorConfig,
+    connector: Arc<dyn crate::SinkConnector>,
+    values: crate::config::ConfigValues,
+    consumers: Vec<ShareConsumerConfig>,
+    admin: Admin,
+}
+
+/// A connector whose sink has started.
 struct Ready {
     config: ConnectorConfig,
     factory: Box<dyn TaskFactory>,
@@ -79,22 +89,27 @@ impl Worker {
             tracing::warn!("{warning}");
         }
         check_names(&connectors)?;
-        let ready = prepare(&worker, &plugins, connectors)?;
+        let checked = check_all(&worker, &plugins, connectors)?;
+        for Checked { config, admin, .. } in &checked {
+            group::check(admin, config).await.map_err(|error| of_group(config, error))?;
+        }
+        let ready = checked.into_iter().map(start_sink).collect::<Result<Vec<_>, _>>()?;
         let mut planned = Vec::new();
         for connector in ready {
-            let facts = match group::prepare(&connector.admin, &connector.config).await {
-                Ok(facts) => facts,
-                Err(GroupError::Problems(problems)) => {
-                    let origin = connector.config.origin;
-                    return Err(StartError::Config(vec![ConfigError { origin, problems }]));
-                }
-                Err(GroupError::Client(error)) => {
-                    return Err(StartError::Client { connector: connector.config.name, error });
-                }
-            };
+            let facts = group::configure(&connector.admin, &connector.config).await;
+            let facts = facts.map_err(|error| of_group(&connector.config, error))?;
             planned.push((connector, facts));
         }
         Ok(run(&worker, planned))
+    }
+}
+
+fn of_group(config: &ConnectorConfig, error: GroupError) -> StartError {
+    match error {
+        GroupError::Problems(problems) => {
+            StartError::Config(vec![ConfigError { origin: config.origin.clone(), problems }])
+        }
+        GroupError::Client(error) => StartError::Client { connector: config.name.clone(), error },
     }
 }
 
@@ -114,37 +129,32 @@ fn check_names(connectors: &[ConnectorConfig]) -> Result<(), StartError> {
     if errors.is_empty() { Ok(()) } else { Err(StartError::Config(errors)) }
 }
 
-/// Checks the configurations of all connectors, and only if they are right starts the sinks.
-fn prepare(
+/// Checks the configurations of all connectors, as far as no broker is needed.
+fn check_all(
     worker: &WorkerConfig,
     plugins: &Plugins,
     connectors: Vec<ConnectorConfig>,
-) -> Result<Vec<Ready>, StartError> {
+) -> Result<Vec<Checked>, StartError> {
     let (mut checked, mut errors) = (Vec::new(), Vec::new());
     for config in connectors {
-        match check(worker, plugins, &config) {
-            Ok(parts) => checked.push((config, parts)),
-            Err(problems) => errors.push(ConfigError { origin: config.origin, problems }),
+        let origin = config.origin.clone();
+        match check(worker, plugins, config) {
+            Ok(connector) => checked.push(connector),
+            Err(problems) => errors.push(ConfigError { origin, problems }),
         }
     }
-    if !errors.is_empty() {
-        return Err(StartError::Config(errors));
-    }
-    let start = |(config, checked): (ConnectorConfig, Checked)| match checked.connector.start(&checked.values) {
-        Ok(factory) => Ok(Ready { config, factory, consumers: checked.consumers, admin: checked.admin }),
+    if errors.is_empty() { Ok(checked) } else { Err(StartError::Config(errors)) }
+}
+
+fn start_sink(checked: Checked) -> Result<Ready, StartError> {
+    let Checked { config, connector, values, consumers, admin } = checked;
+    match connector.start(&values) {
+        Ok(factory) => Ok(Ready { config, factory, consumers, admin }),
         Err(error) => Err(StartError::Sink { connector: config.name, error }),
-    };
-    checked.into_iter().map(start).collect()
+    }
 }
 
-struct Checked {
-    connector: Arc<dyn crate::SinkConnector>,
-    values: crate::config::ConfigValues,
-    consumers: Vec<ShareConsumerConfig>,
-    admin: Admin,
-}
-
-fn check(worker: &WorkerConfig, plugins: &Plugins, config: &ConnectorConfig) -> Result<Checked, Vec<ConfigProblem>> {
+fn check(worker: &WorkerConfig, plugins: &Plugins, config: ConnectorConfig) -> Result<Checked, Vec<ConfigProblem>> {
     let mut problems = config.check_with(worker);
     let connector = plugins.find(&config.class);
     let values = match &connector {
@@ -162,14 +172,15 @@ fn check(worker: &WorkerConfig, plugins: &Plugins, config: &ConnectorConfig) -> 
     };
     let client = |error: ClientError| ConfigProblem::of_client("consumer.override.*", &error);
     let defaults = connector.as_ref().map_or(&[][..], |connector| connector.consumer_defaults());
-    let consumers = (0..config.tasks_max).map(|task| consumer(worker, config, defaults, task));
+    let consumers = (0..config.tasks_max).map(|task| consumer(worker, &config, defaults, task));
     let consumers: Result<Vec<_>, _> = consumers.collect();
     let consumers = consumers.map_err(|error| problems.push(client(error))).ok();
-    let admin =
-        admin(worker, config).map_err(|error| problems.push(ConfigProblem::of_client("admin.override.*", &error))).ok();
+    let admin = admin(worker, &config)
+        .map_err(|error| problems.push(ConfigProblem::of_client("admin.override.*", &error)))
+        .ok();
     match (connector, values, consumers, admin) {
         (Some(connector), Some(values), Some(consumers), Some(admin)) if problems.is_empty() => {
-            Ok(Checked { connector, values, consumers, admin })
+            Ok(Checked { config, connector, values, consumers, admin })
         }
         _ => Err(problems),
     }

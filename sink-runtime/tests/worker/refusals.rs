@@ -40,9 +40,23 @@ async fn a_broker_that_cannot_be_reached() {
     let cluster = Cluster::new(1).await;
     let text = "bootstrap.servers=127.0.0.1:1\nconsumer.group.protocol=share\ndefault.api.timeout.ms=500";
     let worker = WorkerConfig::from_properties(text, "worker.properties").unwrap();
-    let connectors = vec![cluster.connector(&[("connector.class", "blackhole")])];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records.jsonl");
+    let connectors = vec![cluster.connector(&[("connector.class", "file"), ("file", path.to_str().unwrap())])];
     let error = Worker::start(worker, Plugins::builtin(), connectors).await.unwrap_err();
     assert_says(&error.to_string(), &["connector c", "127.0.0.1:1"]);
+    assert!(!path.exists(), "a file was made for nothing");
+}
+
+#[tokio::test]
+async fn a_sink_that_cannot_start_leaves_its_group_as_it_is() {
+    let cluster = Cluster::new(1).await;
+    let limit = async || cluster.group_config("share.delivery.count.limit").await;
+    let before = limit().await;
+    let keys = [("connector.class", "file"), ("file", "/"), ("share.max.delivery.count", "9")];
+    let message = refused_all(&cluster, vec![cluster.connector(&keys)]).await.to_string();
+    assert_says(&message, &["file = /: cannot be written"]);
+    assert_eq!(limit().await, before);
 }
 
 #[tokio::test]

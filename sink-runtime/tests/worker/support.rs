@@ -93,6 +93,12 @@ impl Cluster {
         results.into_values().for_each(|result| result.unwrap());
     }
 
+    pub(crate) async fn group_config(&self, key: &str) -> Option<String> {
+        let group = ConfigResource::group(&self.group);
+        let mut entries = self.admin.describe_configs([group.clone()]).await.unwrap().remove(&group).unwrap().unwrap();
+        entries.remove(key)?.value
+    }
+
     /// How much of a partition the group has not finished with; `None` before it has begun.
     pub(crate) async fn lag(&self, partition: i32) -> Option<i64> {
         let offsets = self.admin.share_group_offsets(&self.group).await.unwrap_or_default();
