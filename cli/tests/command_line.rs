@@ -213,7 +213,22 @@ async fn unreachable_broker_is_told_within_seconds() {
     let produce = error(&ackflow(&produce, "{\"value\":\"v\"}\n").await);
     for message in [run, consume, produce] {
         assert!(message.contains(&free) && message.contains("bootstrap.servers"), "{message}");
+        assert_eq!(message.matches("Connection refused").count(), 1, "{message}");
     }
+    assert!(!dir.path().join("out").exists(), "a sink made its file for nothing");
+}
+
+#[tokio::test]
+async fn what_the_system_says_is_said_once() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let message = error(&ackflow(&["broker", "--listen", &addr], "").await);
+    assert_eq!(message.matches("already in use").count(), 1, "{message}");
+
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"{\n").unwrap();
+    let message = error(&ackflow(&["wire", "check", file.path().to_str().unwrap()], "").await);
+    assert_eq!(message.matches("EOF while parsing").count(), 1, "{message}");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ pub struct Checked {
 pub enum VectorError {
     /// The line is not JSON.
     #[error("not a JSON object: {0}")]
-    Syntax(#[from] serde_json::Error),
+    Syntax(serde_json::Error),
     /// A part of the line is missing or of the wrong type.
     #[error("{part:?} is missing, or is not {expected}")]
     Part {
@@ -54,12 +54,12 @@ pub enum VectorError {
         actual: i64,
     },
     /// The bytes or the JSON are not the message, or the message cannot be written.
-    #[error("{input}: {source}")]
+    #[error("{input}: {error}")]
     Codec {
         /// What was read: `hex` or `json`.
         input: &'static str,
         /// What was wrong.
-        source: CodecError,
+        error: CodecError,
     },
     /// The bytes say another message than the JSON.
     #[error("{name} v{version}: {path} is {actual} in the bytes and {expected} in the JSON")]
@@ -125,7 +125,7 @@ impl fmt::Display for Shown {
 /// # Errors
 /// [`VectorError`], which names the first field or byte that differs.
 pub fn check_line(line: &str) -> Result<Checked, VectorError> {
-    let line: Map<String, Value> = serde_json::from_str(line)?;
+    let line: Map<String, Value> = serde_json::from_str(line).map_err(VectorError::Syntax)?;
     let api = part(&line, "api", "a string", Value::as_str)?;
     let kind: Kind = part(&line, "kind", "a string", Value::as_str)?.parse()?;
     let version = part(&line, "version", "an int16", |v| v.as_i64()?.try_into().ok())?;
@@ -151,7 +151,7 @@ fn part<'a, T>(
 }
 
 fn check(codec: &Codec, json: &Value, bytes: &Bytes) -> Result<(), VectorError> {
-    let from = |input| move |source| VectorError::Codec { input, source };
+    let from = |input| move |error| VectorError::Codec { input, error };
     let read = codec.bytes_to_json(bytes.clone()).map_err(from("hex"))?;
     if let Some((path, actual, expected)) = first_difference(&read, json) {
         return Err(VectorError::Field { name: codec.name(), version: codec.version(), path, actual, expected });

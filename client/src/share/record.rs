@@ -104,7 +104,6 @@ pub struct RecordError {
     /// The last one.
     pub last: i64,
     /// Why.
-    #[source]
     pub error: ReadError,
 }
 
@@ -116,10 +115,10 @@ pub enum ReadError {
     Batch(#[from] BatchError),
     /// The deserializer refuses the key.
     #[error("the key cannot be deserialized: {0}")]
-    Key(#[source] DeserializeError),
+    Key(DeserializeError),
     /// The deserializer refuses the value.
     #[error("the value cannot be deserialized: {0}")]
-    Value(#[source] DeserializeError),
+    Value(DeserializeError),
 }
 
 impl ReadError {

@@ -43,7 +43,7 @@ impl SinkRecords {
                         redelivered += usize::from(delivery_count > 1);
                     }
                     Ok((offset, _, Err(error))) => bad.push((offset..=offset, error)),
-                    Err(RecordError { first, last, error, .. }) => bad.push((first..=last, error.into())),
+                    Err(RecordError { first, last, error, .. }) => bad.push((first..=last, DataError::Record(error))),
                 }
             }
             for (offsets, error) in bad {

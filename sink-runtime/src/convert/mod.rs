@@ -38,7 +38,7 @@ pub trait Converter: Debug + Send + Sync {
 pub enum DataError {
     /// The record cannot be read: its batch is malformed from there on.
     #[error("the record cannot be read: {0}")]
-    Record(#[from] ReadError),
+    Record(ReadError),
     /// A converter refused the key.
     #[error("key: {0}")]
     Key(Box<DataError>),

@@ -46,12 +46,12 @@ pub enum StartError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {addr}: {source}; choose another address, or port 0 for a free one")]
+    #[error("cannot listen on {addr}: {error}; choose another address, or port 0 for a free one")]
     Listen {
         /// The address.
         addr: String,
         /// What the system says.
-        source: io::Error,
+        error: io::Error,
     },
 }
 
@@ -169,7 +169,7 @@ impl EmbeddedBrokerBuilder {
 
 /// One listener a node.
 async fn bind_all(listen: &str, nodes: u16) -> Result<Vec<(SocketAddr, TcpListener)>, StartError> {
-    let error = |addr: &str, source| StartError::Listen { addr: addr.to_owned(), source };
+    let error = |addr: &str, error| StartError::Listen { addr: addr.to_owned(), error };
     let mut listeners: Vec<(SocketAddr, TcpListener)> = Vec::new();
     for node in 0..nodes {
         let next = match listeners.first() {
