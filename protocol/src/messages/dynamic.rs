@@ -206,6 +206,11 @@ impl Codec {
         self.version
     }
 
+    /// Whether the version has the flexible form (KIP-482).
+    pub fn is_flexible(&self) -> bool {
+        self.flexible
+    }
+
     /// Reads a message from bytes and writes it as JSON.
     ///
     /// # Errors

@@ -153,6 +153,13 @@ impl DecodeError {
         self.0.message = Some((name, version));
         self
     }
+
+    /// Counts the byte from `bytes` further in front: those of a header, of a frame's size.
+    #[must_use]
+    pub fn behind(mut self, bytes: usize) -> Self {
+        self.0.offset += bytes;
+        self
+    }
 }
 
 impl fmt::Display for DecodeError {

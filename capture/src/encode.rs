@@ -1,0 +1,157 @@
+//! The way back: frames from lines of JSON, those that [`line`](crate::line()) makes and those written by hand.
+//!
+//! By hand a line needs `direction`, `api` (or `apiKey`), `version` and `body`; without `correlationId` it is 0, without
+//! `clientId` null.
+
+use ackflow_protocol::messages::dynamic::{Codec, CodecError};
+use ackflow_protocol::wire::{ApiKey, RequestHeader, ResponseHeader, frame};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Map, Value};
+
+use crate::kafka::message::{Direction, write};
+use crate::secrets;
+
+/// What a line became.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoded {
+    /// A frame with its size.
+    Frame(Bytes),
+    /// Nothing, because the line tells of bytes that are no frame or not all there.
+    Nothing,
+}
+
+/// Why a line is no frame. The part of the line at fault comes first.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LineError(String);
+
+fn wrong<T>(message: impl Into<String>) -> Result<T, LineError> {
+    Err(LineError(message.into()))
+}
+
+/// Writes the frame of a line.
+///
+/// # Errors
+/// [`LineError`], which names the part of the line that is missing or wrong.
+pub fn encode(line: &str) -> Result<Encoded, LineError> {
+    let mut line: Map<String, Value> =
+        serde_json::from_str(line).map_err(|e| LineError(format!("is not a JSON object: {e}")))?;
+    if line.contains_key("body") {
+        return message(&mut line).and_then(sized).map(Encoded::Frame);
+    }
+    if let Some(hex) = line.get("hex") {
+        return raw(hex).map(Encoded::Frame);
+    }
+    if let Some(token) = line.get("token") {
+        let Some(text) = token.as_str() else { return wrong("token is not a string") };
+        refuse_mask("token", text)?;
+        let bytes = BASE64_STANDARD.decode(text).map_err(|e| LineError(format!("token is not base64: {e}")))?;
+        return sized(bytes.into()).map(Encoded::Frame);
+    }
+    if ["skipped", "missing"].iter().any(|name| line.contains_key(*name)) {
+        return Ok(Encoded::Nothing);
+    }
+    wrong("has neither body nor hex; a frame needs direction, api, version and body")
+}
+
+fn message(line: &mut Map<String, Value>) -> Result<Bytes, LineError> {
+    let direction = match line.get("direction").and_then(Value::as_str) {
+        Some("request") => Direction::Request,
+        Some("response") => Direction::Response,
+        _ => return wrong("direction is neither \"request\" nor \"response\""),
+    };
+    let api = api(line)?;
+    let version = number(line, "version", None)?;
+    let codec = Codec::find(&api, direction.kind(), version).map_err(|e| LineError(e.to_string()))?;
+    let correlation_id = number(line, "correlationId", Some(0))?;
+    let client_id = match line.get("clientId") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(_) => return wrong("clientId is neither a string nor null"),
+    };
+    let body = line.get_mut("body").ok_or_else(|| LineError("body is missing".into()))?;
+    if let Some(field) = secrets::masked_field(codec.key(), direction, body) {
+        return wrong(format!("body has a masked {field}: decode with --show-secrets"));
+    }
+    let body = codec.json_to_bytes(body).map_err(|error| match error {
+        CodecError::Decode(error) => {
+            LineError(format!("body.{} {} ({} v{version})", error.path(), error.kind(), codec.name()))
+        }
+        CodecError::Encode(error) => LineError(format!("body: {error}")),
+    })?;
+    let flexible = codec.is_flexible();
+    match direction {
+        Direction::Request => {
+            let header =
+                RequestHeader { request_api_key: codec.key(), request_api_version: version, correlation_id, client_id };
+            write(&header, flexible, &body)
+        }
+        Direction::Response => {
+            write(&ResponseHeader { correlation_id }, flexible && codec.key() != ApiKey::API_VERSIONS, &body)
+        }
+    }
+    .map_err(|e| LineError(e.to_string()))
+}
+
+/// The API by its name or by its key; both must agree.
+fn api(line: &Map<String, Value>) -> Result<String, LineError> {
+    let name = match line.get("api") {
+        None => None,
+        Some(Value::String(name)) => Some(name.clone()),
+        Some(_) => return wrong("api is not a string"),
+    };
+    if !line.contains_key("apiKey") {
+        return name.ok_or_else(|| LineError("api is missing: name one, such as \"Metadata\"".into()));
+    }
+    let key = ApiKey(number(line, "apiKey", None)?);
+    match (name, key.name()) {
+        (Some(name), Some(of_key)) if name != of_key => {
+            wrong(format!("api is {name}, but apiKey {} is {of_key}", key.0))
+        }
+        (Some(name), _) => Ok(name),
+        (None, Some(of_key)) => Ok(of_key.to_owned()),
+        (None, None) => wrong(format!("apiKey {} is not one of Kafka 4.4.0's", key.0)),
+    }
+}
+
+fn number<T: TryFrom<i64>>(line: &Map<String, Value>, name: &str, default: Option<T>) -> Result<T, LineError> {
+    let bits = size_of::<T>() * 8;
+    match (line.get(name), default) {
+        (None, Some(default)) => Ok(default),
+        (value, _) => value
+            .and_then(|value| value.as_i64()?.try_into().ok())
+            .ok_or_else(|| LineError(format!("{name} is missing, or not a whole number of {bits} bits"))),
+    }
+}
+
+/// A frame that is given as it is, with its size.
+fn raw(hex: &Value) -> Result<Bytes, LineError> {
+    let Some(text) = hex.as_str() else { return wrong("hex is not a string") };
+    refuse_mask("hex", text)?;
+    let Some(bytes) = crate::hex::read(text) else {
+        return wrong("hex is not hexadecimal digits, two a byte");
+    };
+    let size = bytes.first_chunk().map_or(-1, |prefix| i64::from(i32::from_be_bytes(*prefix)));
+    let rest = bytes.len() as i64 - frame::SIZE_LENGTH as i64;
+    if size != rest {
+        return wrong(format!("hex begins with the size {size}, but {rest} bytes follow"));
+    }
+    Ok(bytes)
+}
+
+fn refuse_mask(part: &str, text: &str) -> Result<(), LineError> {
+    if secrets::is_masked(text) {
+        return wrong(format!("{part} is masked: decode with --show-secrets"));
+    }
+    Ok(())
+}
+
+fn sized(frame: Bytes) -> Result<Bytes, LineError> {
+    let Ok(size) = i32::try_from(frame.len()) else { return wrong("body is larger than a frame can be") };
+    let mut bytes = BytesMut::with_capacity(frame::SIZE_LENGTH + frame.len());
+    bytes.put_i32(size);
+    bytes.put(frame);
+    Ok(bytes.freeze())
+}

@@ -1,0 +1,267 @@
+//! What client and broker of one connection say to each other: requests, and the responses that answer them.
+
+use std::collections::VecDeque;
+
+use ackflow_protocol::wire::ApiKey;
+use ackflow_protocol::wire::frame::SIZE_LENGTH;
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::framer::{Cut, Framer, Skipped, Verdict};
+use super::message::{Content, Direction, Fault, Frame, api_name, correlation_id, read_response};
+use super::requests::{Requests, is_newer_handshake, looks_like_request, proven, token};
+
+/// Requests that may wait for their responses; of more the oldest are forgotten. Clients have a handful.
+const MOST_WAITING: usize = 4_096;
+
+/// What happens in a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A frame.
+    Frame(Frame),
+    /// Bytes of one direction that belong to no frame that could be read.
+    Skipped(Direction, Skipped),
+}
+
+/// One of the two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    A,
+    B,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Follows one connection.
+pub(crate) struct Conversation {
+    /// What each side sends.
+    streams: [Framer; 2],
+    /// Which side sends the requests, once it is known.
+    client: Option<Side>,
+    /// Whether it is certain that this is Kafka. Before that, bytes that are no request are no error.
+    proven: bool,
+    waiting: VecDeque<Waiting>,
+    /// What the requests so far say of the next.
+    requests: Requests,
+    /// What was skipped before that, of each side.
+    before: [Option<Skipped>; 2],
+    /// Whether anything has been said.
+    heard: bool,
+}
+
+/// A request, or a step of an authentication, that has no answer yet.
+#[derive(Debug)]
+enum Waiting {
+    Response { correlation_id: i32, key: ApiKey, version: i16 },
+    Token,
+}
+
+impl Conversation {
+    /// Of a connection whose `client` opened it in the capture, or is known by its port; if `proven`, it is Kafka for
+    /// certain.
+    pub(crate) fn new(client: Option<Side>, from_the_middle: bool, proven: bool) -> Self {
+        let stream = || if from_the_middle || client.is_none() { Framer::from_the_middle() } else { Framer::new() };
+        let streams = [stream(), stream()];
+        Self {
+            streams,
+            client,
+            proven,
+            waiting: VecDeque::new(),
+            requests: Requests::default(),
+            before: [None, None],
+            heard: false,
+        }
+    }
+
+    /// Whether it is certain that this is Kafka.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proven
+    }
+
+    /// Whether anything has been said.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// Bytes held.
+    pub(crate) fn held(&self) -> usize {
+        self.streams.iter().map(Framer::held).sum()
+    }
+
+    /// Takes the next bytes of one side. What comes out names the client's side.
+    pub(crate) fn data(&mut self, side: Side, data: &[u8], out: &mut impl FnMut(Side, Event)) {
+        self.heard = true;
+        self.streams[side.index()].push(data);
+        self.read(side, out);
+    }
+
+    /// Bytes of one side are missing here.
+    pub(crate) fn lose(&mut self, side: Side, missing: u64, out: &mut impl FnMut(Side, Event)) {
+        if let Some(cut) = self.streams[side.index()].lose(missing) {
+            self.take(side, cut, out);
+        }
+    }
+
+    /// Lets go of what is held, and goes on with what comes.
+    pub(crate) fn give_up(&mut self) {
+        for stream in &mut self.streams {
+            stream.give_up("too much was held back at one time");
+        }
+    }
+
+    /// The connection ends, or the capture.
+    pub(crate) fn end(&mut self, out: &mut impl FnMut(Side, Event)) {
+        let first = self.client.unwrap_or(Side::A);
+        for side in [first, first.other()] {
+            if let Some(cut) = self.streams[side.index()].end() {
+                self.take(side, cut, out);
+            }
+        }
+    }
+
+    fn read(&mut self, side: Side, out: &mut impl FnMut(Side, Event)) {
+        while let Some(cut) = self.next(side) {
+            if self.client.is_none() && matches!(cut, Cut::Frame(_)) {
+                self.client = Some(side);
+            }
+            self.take(side, cut, out);
+        }
+    }
+
+    fn next(&mut self, side: Side) -> Option<Cut> {
+        let (doubt, bare) = (!self.proven, self.requests.mechanism().is_some());
+        let stream = &mut self.streams[side.index()];
+        if self.client == Some(side.other()) {
+            let waiting = &self.waiting;
+            return stream.next(doubt, bare, |body, size| looks_like_response(waiting, body, size));
+        }
+        stream.next(doubt, bare, looks_like_request)
+    }
+
+    fn take(&mut self, side: Side, cut: Cut, out: &mut impl FnMut(Side, Event)) {
+        let client = self.client.unwrap_or(side);
+        let direction = if client == side { Direction::Request } else { Direction::Response };
+        let event = match cut {
+            // Before it is certain that this is Kafka, there is nothing to report.
+            Cut::Skipped(skipped) if !self.proven => return self.remember(side, skipped),
+            Cut::Broken { start, missing, .. } if !self.proven => {
+                let skipped = (SIZE_LENGTH + start.len()) as u64;
+                return self.remember(side, Skipped { skipped, missing, reason: "the frame is not all there".into() });
+            }
+            Cut::Skipped(skipped) => Event::Skipped(direction, skipped),
+            Cut::Frame(bytes) => Event::Frame(self.frame(direction, bytes)),
+            Cut::Broken { start, size, missing } => Event::Frame(broken(self.frame(direction, start), size, missing)),
+        };
+        if self.proven {
+            for side in [client, client.other()] {
+                if let Some(skipped) = self.before[side.index()].take() {
+                    let direction = if client == side { Direction::Request } else { Direction::Response };
+                    out(client, Event::Skipped(direction, skipped));
+                }
+            }
+        }
+        out(client, event);
+    }
+
+    /// Keeps what was skipped until it is certain that this is Kafka.
+    fn remember(&mut self, side: Side, skipped: Skipped) {
+        match &mut self.before[side.index()] {
+            Some(before) => {
+                before.skipped += skipped.skipped;
+                before.missing += skipped.missing;
+            }
+            none => *none = Some(skipped),
+        }
+    }
+
+    fn frame(&mut self, direction: Direction, bytes: Bytes) -> Frame {
+        match direction {
+            Direction::Request => self.request(bytes),
+            Direction::Response => self.response(bytes),
+        }
+    }
+
+    fn request(&mut self, bytes: Bytes) -> Frame {
+        let frame = self.requests.read(bytes);
+        if matches!(frame.content, Content::Token { .. }) {
+            self.wait(Waiting::Token);
+            return frame;
+        }
+        let Frame { api: Some(key), version: Some(version), correlation_id: Some(correlation_id), .. } = frame else {
+            return frame;
+        };
+        let body = match &frame.content {
+            Content::Body { json, .. } => json,
+            _ => &Value::Null,
+        };
+        self.proven |= !body.is_null() || is_newer_handshake(key, version);
+        // A producer that asks for no acknowledgement gets no answer at all.
+        if key != ApiKey::PRODUCE || body["acks"] != 0 {
+            self.wait(Waiting::Response { correlation_id, key, version });
+        }
+        frame
+    }
+
+    fn wait(&mut self, waiting: Waiting) {
+        if self.waiting.len() == MOST_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(waiting);
+    }
+
+    fn response(&mut self, bytes: Bytes) -> Frame {
+        if let (Some(Waiting::Token), Some(mechanism)) = (self.waiting.front(), self.requests.mechanism()) {
+            let token = token(Direction::Response, mechanism, bytes);
+            self.waiting.pop_front();
+            return token;
+        }
+        let id = correlation_id(&bytes);
+        let answered = |waiting: &Waiting| matches!(waiting, Waiting::Response { correlation_id, .. } if Some(*correlation_id) == id);
+        if let Some(at) = self.waiting.iter().position(answered)
+            && let Some(Waiting::Response { key, version, .. }) = self.waiting.remove(at)
+        {
+            return read_response(bytes, key, version);
+        }
+        let fault = match id {
+            Some(id) => format!("answers the request with correlation id {id}, which is not in the capture"),
+            None => "is too short for a response".to_owned(),
+        };
+        Frame { correlation_id: id, ..Frame::nothing(Direction::Response, Content::Fault(Fault::new(fault)), bytes) }
+    }
+}
+
+/// A frame that is not all there. Whose it is may be known all the same.
+fn broken(frame: Frame, size: usize, missing: u64) -> Frame {
+    let name = frame.api.map_or_else(String::new, |key| format!("{}: ", api_name(key)));
+    let have = frame.bytes.len();
+    let message =
+        format!("{name}{missing} of the frame's {size} bytes are not in the capture, behind the first {have}");
+    Frame { content: Content::Fault(Fault { message, missing: Some(missing), ..Fault::default() }), ..frame }
+}
+
+/// Whether bytes are a response to a request that waits, or the start of one.
+fn looks_like_response(waiting: &VecDeque<Waiting>, body: &[u8], size: usize) -> Verdict {
+    let Some(id) = correlation_id(body) else {
+        return if size < 4 { Verdict::Other } else { Verdict::Unclear };
+    };
+    let answered = waiting.iter().find_map(|waiting| match waiting {
+        Waiting::Response { correlation_id, key, version } if *correlation_id == id => Some((*key, *version)),
+        _ => None,
+    });
+    let Some((key, version)) = answered else { return Verdict::Other };
+    proven(body, size, |bytes| match read_response(bytes, key, version).content {
+        Content::Body { json, .. } => Some(json),
+        _ => None,
+    })
+}

@@ -1,0 +1,7 @@
+//! TCP connections: which segments belong together, who is the broker, and what can be let go of.
+
+mod flow;
+mod table;
+
+pub(crate) use table::Connections;
+pub use table::{Entry, Peers};

@@ -1,0 +1,322 @@
+//! What frames say: pairing, versions, authentication, secrets, and frames that cannot be read.
+
+use ackflow_capture::{Encoded, Entry, Style, encode, line};
+use ackflow_protocol::messages::alter_configs as old_configs;
+use ackflow_protocol::messages::alter_user_scram_credentials::{
+    AlterUserScramCredentialsRequest, ScramCredentialUpsertion,
+};
+use ackflow_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
+use ackflow_protocol::messages::incremental_alter_configs as configs;
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ackflow_protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
+use ackflow_protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
+use ackflow_protocol::messages::share_fetch::{PartitionData, ShareFetchResponse, ShareFetchableTopicResponse};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, Compression, Header};
+use ackflow_protocol::wire::{ErrorCode, encode_request, encode_response};
+use serde_json::{Value, json};
+
+use crate::session::{Broker, Client, Session, Talk, pcap, produce};
+use crate::{decode, decode_with, gist, lines};
+
+fn entries(talk: &Talk) -> Vec<Entry> {
+    let mut session = Session::new(50_000, [1, 2]);
+    let mut segments = session.open();
+    segments.extend(session.say(talk, 500));
+    decode(&pcap(&segments))
+}
+
+/// A request or a response that is written by hand, with its size.
+fn frame(parts: &[&[u8]]) -> Vec<u8> {
+    let body = parts.concat();
+    [&(body.len() as u32).to_be_bytes(), &body[..]].concat()
+}
+
+fn header(key: i16, version: i16, correlation_id: i32) -> Vec<u8> {
+    [&key.to_be_bytes()[..], &version.to_be_bytes(), &correlation_id.to_be_bytes(), &[0, 1, b'c']].concat()
+}
+
+fn metadata(correlation_id: i32) -> Vec<u8> {
+    encode_request(&MetadataRequest::default(), 12, correlation_id, Some("c")).unwrap().into()
+}
+
+fn metadata_response(correlation_id: i32) -> Vec<u8> {
+    encode_response(&MetadataResponse::default(), 12, correlation_id).unwrap().into()
+}
+
+#[test]
+fn responses_find_their_requests_in_any_order() {
+    let talk = vec![
+        (Client, metadata(1)),
+        (Client, produce(2, -1, 10).into()),
+        (Client, metadata(3)),
+        (Broker, metadata_response(3)),
+        (Broker, metadata_response(1)),
+    ];
+    let said = ["request Metadata 1", "request Produce 2", "request Metadata 3"];
+    let answers = ["response Metadata 3", "response Metadata 1"];
+    assert_eq!(gist(&entries(&talk)), [&said[..], &answers].concat());
+}
+
+#[test]
+fn produce_without_acknowledgement_waits_for_no_answer() {
+    // The next request has the same id; its answer is not taken for that of the first.
+    let talk = vec![(Client, produce(5, 0, 10).into()), (Client, metadata(5)), (Broker, metadata_response(5))];
+    assert_eq!(gist(&entries(&talk))[2], "response Metadata 5");
+}
+
+#[test]
+fn answer_to_a_version_of_api_versions_that_the_broker_does_not_know_is_read_as_version_0() {
+    let supported = ApiVersion { api_key: 18, min_version: 0, max_version: 4 };
+    let refusal = ApiVersionsResponse {
+        error_code: ErrorCode::UNSUPPORTED_VERSION,
+        api_keys: vec![supported],
+        ..Default::default()
+    };
+    let newer = frame(&[&header(18, 9, 1), &[0, 2, b'c', 2, b'1', 0]]);
+    let known = frame(&[&header(18, 4, 2), &[0, 2, b'c', 2, b'1', 0]]);
+    let talk = vec![
+        (Client, newer),
+        (Broker, encode_response(&refusal, 0, 1).unwrap().into()),
+        (Client, known.clone()),
+        (Broker, encode_response(&refusal, 0, 2).unwrap().into()),
+        (Client, metadata(3)),
+    ];
+    let entries = entries(&talk);
+    assert_eq!(
+        gist(&entries),
+        [
+            "request ApiVersions error",
+            "response ApiVersions 1",
+            "request ApiVersions 2",
+            "response ApiVersions 2",
+            "request Metadata 3"
+        ]
+    );
+    let lines = lines(&entries);
+    assert!(lines[0]["error"].as_str().unwrap().contains("no version 9; it has 0 to 5"), "{}", lines[0]);
+    for (at, asked) in [(1, 9), (3, 4)] {
+        let shown = (&lines[at]["version"], &lines[at]["askedVersion"], &lines[at]["body"]["errorCode"]);
+        assert_eq!(shown, (&json!(0), &json!(asked), &json!(35)));
+        assert_eq!(encode(&lines[at].to_string()), Ok(Encoded::Frame(talk[at].1.clone().into())));
+    }
+}
+
+#[test]
+fn frames_that_cannot_be_read_are_told_with_field_offset_and_bytes_and_the_next_is_read() {
+    let unknown_api = frame(&[&header(300, 0, 2), b"whatever"]);
+    let unknown_version = frame(&[&header(3, 99, 3), b"whatever"]);
+    let not_read_here = frame(&[&header(52, 0, 4), b"whatever"]);
+    // One topic of which nothing follows.
+    let hostile = frame(&[&header(3, 4, 5), &[0, 0, 0, 1, 0x7f, 0xff, 0]]);
+    let short = frame(&[&[0, 3, 0]]);
+    let talk: Talk = [metadata(1), unknown_api, unknown_version, not_read_here, hostile, short, metadata(6)]
+        .into_iter()
+        .map(|bytes| (Client, bytes))
+        .chain([(Broker, frame(&[&[0, 0, 0, 2], b"an answer"])), (Broker, frame(&[&[0, 0]]))])
+        .collect();
+    let entries = entries(&talk);
+    let lines = lines(&entries);
+    let error = |at: usize| lines[at]["error"].as_str().unwrap_or_else(|| panic!("{}", lines[at]));
+    assert!(error(1).contains("API key 300"), "{}", lines[1]);
+    assert!(error(2).contains("MetadataRequest has no version 99; it has 0 to 13"), "{}", lines[2]);
+    assert!(error(3).contains("Vote") && error(3).contains("does not read"), "{}", lines[3]);
+    assert_eq!(
+        (&lines[4]["field"], &lines[4]["offset"]),
+        (&json!("topics[0].name"), &json!(4 + 11 + 4 + 2)),
+        "{}",
+        lines[4]
+    );
+    assert!(error(4).contains("MetadataRequest v4: topics[0].name") && error(4).contains("byte 21"), "{}", lines[4]);
+    assert!(error(5).contains("requestApiVersion"), "{}", lines[5]);
+    assert_eq!(gist(&entries)[6], "request Metadata 6");
+    assert!(error(7).contains("API key 300"), "{}", lines[7]);
+    assert!(error(8).contains("too short"), "{}", lines[8]);
+    for (line, (_, bytes)) in lines.iter().zip(&talk) {
+        assert_eq!(encode(&line.to_string()), Ok(Encoded::Frame(bytes.clone().into())), "{line}");
+    }
+}
+
+#[test]
+fn form_that_kafka_does_not_write_is_noted() {
+    // A tagged field 7 that nobody knows, in the body's last section.
+    let tagged = frame(&[&header(18, 3, 1), &[0, 2, b'c', 2, b'1', 1, 7, 1, 0]]);
+    let lines = lines(&entries(&vec![(Client, tagged), (Client, metadata(2))]));
+    assert!(lines[0]["note"].as_str().unwrap().contains("tagged fields"), "{}", lines[0]);
+    assert!(lines[0].get("body").is_some() && lines[1].get("note").is_none());
+}
+
+const SECRET: &str = "secret-of-the-test";
+
+fn masked(entries: &[Entry]) -> String {
+    entries.iter().map(|entry| line(entry.clone(), Style::default()).to_string() + "\n").collect()
+}
+
+/// That no form of the secret is in a text: as it is, as base64 (which depends on where it begins), as hex.
+fn assert_hidden(text: &str) {
+    let base64 = ["c2VjcmV0LW9mLXRoZS10ZXN0", "NlY3JldC1vZi10aGUtdGVzd", "zZWNyZXQtb2YtdGhlLXRlc3"];
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for form in base64.into_iter().chain([SECRET, &hex]) {
+        assert!(!text.contains(form), "{form} in {text}");
+    }
+}
+
+fn talk_with_secrets() -> Talk {
+    let login = SaslAuthenticateRequest { auth_bytes: format!("\0alice\0{SECRET}").into() };
+    let answer = SaslAuthenticateResponse { auth_bytes: SECRET.into(), ..Default::default() };
+    let credential = ScramCredentialUpsertion {
+        name: "alice".into(),
+        mechanism: 1,
+        iterations: 4096,
+        salt: SECRET.into(),
+        salted_password: SECRET.into(),
+    };
+    let credentials = AlterUserScramCredentialsRequest { upsertions: vec![credential], ..Default::default() };
+    let change = configs::AlterableConfig {
+        name: "listener.name.x.ssl.key.password".into(),
+        config_operation: 0,
+        value: Some(SECRET.into()),
+    };
+    let resource = configs::AlterConfigsResource { configs: vec![change], ..Default::default() };
+    let changes = configs::IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
+    let config = old_configs::AlterableConfig { name: "ssl.key.password".into(), value: Some(SECRET.into()) };
+    let resource = old_configs::AlterConfigsResource { configs: vec![config], ..Default::default() };
+    let old = old_configs::AlterConfigsRequest { resources: vec![resource], ..Default::default() };
+    // One byte too many, one too few; a token of an API that is not read here; an answer to nothing.
+    let broken = |bytes: Vec<u8>| frame(&[&bytes[4..], &[7]]);
+    let login_bytes: Vec<u8> = encode_request(&login, 2, 2, Some("c")).unwrap().into();
+    vec![
+        (Client, metadata(1)),
+        (Client, login_bytes.clone()),
+        (Broker, encode_response(&answer, 2, 2).unwrap().into()),
+        (Client, encode_request(&credentials, 0, 3, None).unwrap().into()),
+        (Client, encode_request(&changes, 1, 4, None).unwrap().into()),
+        (Client, encode_request(&old, 2, 5, None).unwrap().into()),
+        (Client, broken(login_bytes)),
+        (Client, frame(&[&header(39, 2, 6), SECRET.as_bytes()])),
+        (Client, frame(&[&header(58, 0, 7), SECRET.as_bytes()])),
+        (Broker, frame(&[&[0, 0, 0, 99], SECRET.as_bytes()])),
+    ]
+}
+
+#[test]
+fn secrets_are_masked_unless_they_are_asked_for() {
+    let talk = talk_with_secrets();
+    let entries = entries(&talk);
+    assert_eq!(entries.len(), talk.len());
+    let text = masked(&entries);
+    assert_hidden(&text);
+    assert_hidden(&format!("{entries:?}"));
+    assert!(text.contains("listener.name.x.ssl.key.password") && text.contains("<masked: 18 bytes>"), "{text}");
+    for line in text.lines().skip(1) {
+        assert!(line.contains("<masked: "), "{line}");
+        let refusal = encode(line).unwrap_err().to_string();
+        assert!(refusal.contains("masked") && refusal.contains("--show-secrets"), "{refusal}");
+    }
+    for (line, (_, bytes)) in lines(&entries).iter().zip(&talk) {
+        assert_eq!(encode(&line.to_string()), Ok(Encoded::Frame(bytes.clone().into())), "{line}");
+    }
+}
+
+fn handshake(version: i16, correlation_id: i32) -> Talk {
+    let request = SaslHandshakeRequest { mechanism: "PLAIN".into() };
+    let response = SaslHandshakeResponse { mechanisms: vec!["PLAIN".into()], ..Default::default() };
+    vec![
+        (Client, encode_request(&request, version, correlation_id, Some("c")).unwrap().into()),
+        (Broker, encode_response(&response, version, correlation_id).unwrap().into()),
+    ]
+}
+
+#[test]
+fn tokens_that_travel_bare_are_told_from_requests() {
+    let token = format!("\0alice\0{SECRET}");
+    let mut talk = handshake(0, 1);
+    talk.extend([
+        (Client, frame(&[token.as_bytes()])),
+        // The broker's token may be empty.
+        (Broker, frame(&[])),
+        (Client, metadata(2)),
+        (Broker, metadata_response(2)),
+    ]);
+    let entries = entries(&talk);
+    let said = ["request SaslHandshake 1", "response SaslHandshake 1", "request token", "response token"];
+    assert_eq!(gist(&entries), [&said[..], &["request Metadata 2", "response Metadata 2"]].concat());
+    assert_hidden(&masked(&entries));
+    let shown = lines(&entries);
+    assert_eq!(shown[2]["sasl"], "PLAIN");
+    for (line, (_, bytes)) in shown.iter().zip(&talk) {
+        assert_eq!(encode(&line.to_string()), Ok(Encoded::Frame(bytes.clone().into())), "{line}");
+    }
+}
+
+#[test]
+fn refused_handshake_is_followed_by_requests() {
+    let mut talk = handshake(0, 1);
+    talk.extend(handshake(1, 2));
+    talk.extend([(Client, metadata(3)), (Broker, metadata_response(3))]);
+    assert!(gist(&entries(&talk)).ends_with(&["request Metadata 3".into(), "response Metadata 3".into()]));
+}
+
+fn share_fetch(records: Vec<u8>) -> Value {
+    let partition = PartitionData { records: Some(records.into()), ..Default::default() };
+    let topic = ShareFetchableTopicResponse { partitions: vec![partition], ..Default::default() };
+    let response = ShareFetchResponse { responses: vec![topic], ..Default::default() };
+    let request = ackflow_protocol::messages::share_fetch::ShareFetchRequest::default();
+    let talk = vec![
+        (Client, encode_request(&request, 2, 1, None).unwrap().into()),
+        (Broker, encode_response(&response, 2, 1).unwrap().into()),
+    ];
+    let entries = entries(&talk);
+    let shown = line(entries[1].clone(), Style { records: true, secrets: false });
+    // The base64 is still there, so that the line can be encoded.
+    assert_eq!(encode(&shown.to_string()), Ok(Encoded::Frame(talk[1].1.clone().into())));
+    shown["body"]["responses"][0]["partitions"][0]["recordBatches"].clone()
+}
+
+fn batch(compression: Compression) -> Vec<u8> {
+    let mut builder = BatchBuilder::new(BatchOptions { compression, ..Default::default() });
+    let headers = [Header { key: b"h", value: Some(b"1") }, Header { key: b"n", value: None }];
+    builder.try_append(1_000, Some(b"k"), Some(b"text"), headers).unwrap();
+    builder.try_append(1_001, None, Some(&[0xff, 0]), []).unwrap();
+    builder.try_append(1_002, Some(b""), None, []).unwrap();
+    builder.build().unwrap().into()
+}
+
+#[test]
+fn records_are_readable_whatever_their_compression() {
+    for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd]
+    {
+        let batches = share_fetch(batch(compression));
+        let first = &batches[0];
+        assert_eq!(first["compression"], compression.to_string());
+        assert_eq!((&first["baseOffset"], &first["lastOffset"]), (&json!(0), &json!(2)));
+        let expected = json!([
+            {"offset": 0, "timestamp": 1000, "key": "k", "value": "text", "headers": [["h", "1"], ["n", null]]},
+            {"offset": 1, "timestamp": 1001, "key": null, "value": {"base64": "/wA="}, "headers": []},
+            {"offset": 2, "timestamp": 1002, "key": "", "value": null, "headers": []},
+        ]);
+        assert_eq!(first["records"], expected, "{compression}");
+        assert!(first.get("error").is_none());
+    }
+}
+
+#[test]
+fn damaged_and_partial_batches_are_told_and_the_others_shown() {
+    let whole = batch(Compression::None);
+    let mut damaged = whole.clone();
+    let last = damaged.len() - 20;
+    damaged[last] ^= 1;
+    let batches = share_fetch([&whole[..], &damaged, &whole, &whole[..30]].concat());
+    let errors: Vec<bool> = batches.as_array().unwrap().iter().map(|batch| batch.get("error").is_some()).collect();
+    assert_eq!(errors, [false, true, false, false]);
+    assert!(batches[1]["error"].as_str().unwrap().contains("crc"), "{batches}");
+    assert_eq!(batches[3], json!({"partial": 30}));
+}
+
+#[test]
+fn tls_where_kafka_was_asked_for_is_named() {
+    let mut session = Session::new(50_000, [1, 2]);
+    let mut segments = session.open();
+    segments.extend(session.say(&vec![(Client, vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])], 500));
+    let reason = lines(&decode_with(&pcap(&segments), &[9092]).0)[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("TLS"), "{reason}");
+}

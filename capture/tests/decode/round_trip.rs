@@ -1,0 +1,137 @@
+//! What is decoded is encoded as the same bytes: all of Kafka's own vectors, and captures.
+
+use std::path::PathBuf;
+
+use ackflow_capture::{Content, Encoded, Entry, Event, Expected, FrameStream, Style, encode, hex, line};
+use ackflow_protocol::wire::ApiKey;
+use serde_json::{Value, json};
+
+use crate::decode;
+use crate::session::{Session, pcap, talk};
+
+/// The lines of Kafka's vectors that are requests or responses.
+fn vectors() -> Vec<Value> {
+    let files = ["core.jsonl", "rest.jsonl"].map(|name| {
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../testdata/vectors", name].iter().collect();
+        std::fs::read_to_string(path).unwrap()
+    });
+    let lines = files.iter().flat_map(|text| text.lines()).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["kind"] == "request" || line["kind"] == "response").collect()
+}
+
+/// The frame of a vector, put together here: size, header, body.
+fn frame(vector: &Value) -> (Expected, Vec<u8>) {
+    let key = ApiKey(vector["key"].as_i64().unwrap() as i16);
+    let version = vector["version"].as_i64().unwrap() as i16;
+    let flexible = key.request_is_flexible(version);
+    let tags: &[u8] = if flexible { &[0] } else { &[] };
+    let body = hex::read(vector["hex"].as_str().unwrap()).unwrap();
+    let (expected, header) = if vector["kind"] == "request" {
+        let header = [&key.0.to_be_bytes()[..], &version.to_be_bytes(), &[0, 0, 0, 9, 0, 2, b'm', b'e'], tags].concat();
+        (Expected::Requests, header)
+    } else {
+        let tags: &[u8] = if key == ApiKey::API_VERSIONS { &[] } else { tags };
+        (Expected::Responses { key, version }, [&[0, 0, 0, 9], tags].concat())
+    };
+    let size = (header.len() + body.len()) as u32;
+    (expected, [&size.to_be_bytes(), &header[..], &body].concat())
+}
+
+fn encoded(line: &Value) -> Vec<u8> {
+    match encode(&line.to_string()) {
+        Ok(Encoded::Frame(bytes)) => bytes.into(),
+        other => panic!("{other:?} of {line}"),
+    }
+}
+
+const SHOWN: Style = Style { records: true, secrets: true };
+
+#[test]
+fn every_vector_of_kafka_is_decoded_and_encoded_as_the_same_bytes() {
+    let vectors = vectors();
+    assert!(vectors.len() > 1_000, "{}", vectors.len());
+    for vector in vectors {
+        let (expected, bytes) = frame(&vector);
+        let mut stream = FrameStream::new(&bytes[..], expected);
+        let read = stream.next_frame().unwrap().unwrap();
+        assert_eq!(stream.next_frame().unwrap(), None);
+        let Content::Body { json, canonical } = &read.content else { panic!("{read:?} of {vector}") };
+        assert!(canonical, "{vector}");
+        assert_eq!((json, read.correlation_id), (&vector["json"], Some(9)));
+        let line = line(Entry { peers: None, time: None, event: Event::Frame(read) }, SHOWN);
+        assert_eq!(line["api"], vector["api"]);
+        assert_eq!(encoded(&line), bytes, "{line}");
+    }
+}
+
+#[test]
+fn capture_is_encoded_as_the_frames_that_were_in_it() {
+    let mut session = Session::new(50_000, [1, 2]);
+    let mut segments = session.open();
+    let talk = talk(7);
+    segments.extend(session.say(&talk, 333));
+    let lines = decode(&pcap(&segments)).into_iter().map(|entry| line(entry, SHOWN));
+    let again: Vec<u8> = lines.flat_map(|line| encoded(&line)).collect();
+    let sent: Vec<u8> = talk.into_iter().flat_map(|(_, bytes)| bytes).collect();
+    assert_eq!(again, sent);
+}
+
+fn refusal(line: Value) -> String {
+    encode(&line.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn line_by_hand_needs_no_more_than_what_it_says() {
+    let by_hand = json!({"direction": "request", "api": "ListGroups", "version": 0, "body": {}});
+    assert_eq!(encoded(&by_hand), [0, 0, 0, 10, 0, 16, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+    let by_key =
+        json!({"direction": "response", "apiKey": 12, "version": 0, "correlationId": 5, "body": {"errorCode": 27}});
+    assert_eq!(encoded(&by_key), [0, 0, 0, 6, 0, 0, 0, 5, 0, 27]);
+}
+
+#[test]
+fn line_that_is_no_frame_says_which_part_is_wrong() {
+    let whole = json!({"direction": "request", "api": "Heartbeat", "apiKey": 12, "version": 0,
+        "body": {"groupId": "g", "generationId": 1, "memberId": "m"}});
+    assert_eq!(encoded(&whole).len(), 4 + 10 + 3 + 4 + 3);
+    let with = |name: &str, value: Value| {
+        let mut line = whole.clone();
+        line[name] = value;
+        refusal(line)
+    };
+    assert!(with("direction", json!("up")).starts_with("direction "));
+    assert!(with("api", json!("Hartbeat")).contains("Hartbeat"));
+    assert!(with("apiKey", json!(13)).contains("apiKey 13 is LeaveGroup"));
+    assert!(with("version", json!(99)).contains("no version 99; it has 0 to 4"));
+    assert!(with("version", json!("0")).starts_with("version "));
+    assert!(with("correlationId", json!(1u64 << 40)).starts_with("correlationId "));
+    assert!(with("clientId", json!(7)).starts_with("clientId "));
+    let missing = with("body", json!({"groupId": "g", "memberId": "m"}));
+    assert!(missing.contains("body.generationId is missing") && missing.contains("HeartbeatRequest v0"), "{missing}");
+    let wrong = with("body", json!({"groupId": 1, "generationId": 1, "memberId": "m"}));
+    assert!(wrong.contains("body.groupId is not a string"), "{wrong}");
+
+    assert!(encode("{").unwrap_err().to_string().contains("JSON"));
+    assert!(refusal(json!({"direction": "request"})).contains("neither body nor hex"));
+    assert!(refusal(json!({"hex": "00000002ff"})).contains("size 2, but 1 bytes follow"));
+    assert!(refusal(json!({"hex": "xy"})).contains("hexadecimal"));
+    assert!(refusal(json!({"direction": "request", "version": 0, "body": {}})).starts_with("api is missing"));
+}
+
+#[test]
+fn stream_says_where_it_stops_being_frames() {
+    let heartbeat = encoded(&json!({"direction": "request", "api": "ListGroups", "version": 0, "body": {}}));
+    let end_of = |rest: &[u8]| {
+        let bytes = [&heartbeat[..], rest].concat();
+        let mut stream = FrameStream::new(&bytes[..], Expected::Requests);
+        assert!(stream.next_frame().unwrap().is_some());
+        stream.next_frame().map(|frame| frame.is_some()).map_err(|error| error.to_string())
+    };
+    assert_eq!(end_of(b""), Ok(false));
+    let error = end_of(b"GET / HTTP/1.1").unwrap_err();
+    assert!(error.starts_with("byte 14: ") && error.contains("HTTP"), "{error}");
+    let error = end_of(&[0, 0, 0, 9, 1, 2]).unwrap_err();
+    assert!(error.contains("ends inside a frame: 2 of 9 bytes"), "{error}");
+    let error = end_of(&[0, 0]).unwrap_err();
+    assert!(error.contains("2 of 4 bytes"), "{error}");
+}
