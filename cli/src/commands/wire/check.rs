@@ -1,0 +1,88 @@
+//! `ackflow wire check`: the codec against frames that somebody else wrote.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ackflow_protocol::vectors::check_line;
+use anyhow::bail;
+use serde_json::Value;
+
+use super::{name, open};
+
+/// At most this many failures are printed; the summary counts them all.
+const FAILURES_SHOWN: u64 = 20;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Bytes must decode to the JSON, the JSON must encode to the bytes. The summary has a line for each API.\n\n\
+    Example: ackflow wire check vectors.jsonl"
+)]
+pub(crate) struct Args {
+    /// Files of JSON lines, as `cargo xtask vectors` writes them; - for stdin
+    #[arg(required = true, value_name = "FILE.jsonl")]
+    files: Vec<PathBuf>,
+}
+
+/// What became of the lines of one API.
+#[derive(Debug, Default)]
+struct Api {
+    /// The first and the last version that lines had.
+    versions: Option<(i64, i64)>,
+    passed: u64,
+    failed: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut apis: BTreeMap<String, Api> = BTreeMap::new();
+    let mut failed = 0;
+    for file in &args.files {
+        for (number, line) in BufReader::new(open(file)?).lines().enumerate() {
+            let line = line.map_err(|e| anyhow::anyhow!("cannot read {}: {e}", name(file)))?;
+            let checked = check_line(&line);
+            let (api, version) = subject(&line);
+            let api = apis.entry(api).or_default();
+            if let Some(version) = version {
+                let (first, last) = api.versions.unwrap_or((version, version));
+                api.versions = Some((first.min(version), last.max(version)));
+            }
+            match checked {
+                Ok(_) => api.passed += 1,
+                Err(error) => {
+                    api.failed += 1;
+                    failed += 1;
+                    if failed <= FAILURES_SHOWN {
+                        eprintln!("{}:{}: {error:#}", name(file), number + 1);
+                    }
+                }
+            }
+        }
+    }
+    if apis.is_empty() {
+        bail!("no line to check: nothing is proven");
+    }
+    summarize(&apis);
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a line is about, as far as it says, also where it is wrong.
+fn subject(line: &str) -> (String, Option<i64>) {
+    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    let api = line["api"].as_str().unwrap_or("(no API)").to_owned();
+    (api, line["version"].as_i64())
+}
+
+fn summarize(apis: &BTreeMap<String, Api>) {
+    println!("{:<30} {:>9} {:>9} {:>9}", "API", "versions", "passed", "failed");
+    for (name, api) in apis {
+        let versions = match api.versions {
+            Some((first, last)) if first == last => first.to_string(),
+            Some((first, last)) => format!("{first}-{last}"),
+            None => "-".to_owned(),
+        };
+        println!("{name:<30} {versions:>9} {:>9} {:>9}", api.passed, api.failed);
+    }
+    let total = |count: fn(&Api) -> u64| apis.values().map(count).sum::<u64>();
+    println!("{} passed, {} failed", total(|api| api.passed), total(|api| api.failed));
+}

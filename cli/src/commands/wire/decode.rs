@@ -1,0 +1,179 @@
+//! `ackflow wire decode`: frames as JSON lines.
+
+mod input;
+mod output;
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ackflow_capture::{Capture, CaptureFormat, Entry, Event, Expected, FrameStream, Style, hex};
+use ackflow_protocol::messages::dynamic::{Codec, Kind};
+use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, frame_size};
+use anyhow::{anyhow, bail};
+use clap::ValueEnum;
+
+use super::name;
+use input::Input;
+use output::Output;
+
+/// Hexadecimal text is read whole, up to here: the largest frame, with spaces between its digits.
+const LONGEST_TEXT: u64 = 400 << 20;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "One JSON line a frame. A request is paired with its response by correlation id. What cannot be read becomes a line with \
+    an error, the field and the offset, and the frame in hex; the next frame is read all the same. Passwords, SASL tokens and \
+    configuration values are masked. The exit code is 1 where a frame could not be read.\n\n\
+    Examples:\n  \
+    tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \
+    ackflow wire decode --port 9092 session.pcapng | jq 'select(.api == \"ShareFetch\")'\n  \
+    echo 0000000a0010000000000001ffff | ackflow wire decode -\n  \
+    ackflow wire decode --api Metadata --api-version 12 responses.bin"
+)]
+pub(crate) struct Args {
+    /// Capture file (pcap, pcapng), frames with their 4-byte sizes, or hexadecimal text; - for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// What the file is; found out by its first bytes unless given
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// The frames are responses of this API (frames and hexadecimal text only; in captures responses find their requests)
+    #[arg(long, requires = "api_version")]
+    api: Option<String>,
+
+    /// The version of those responses
+    #[arg(long, value_name = "VERSION", requires = "api")]
+    api_version: Option<i16>,
+
+    /// Look only at connections to this port, and take it for a broker's; several with repeated --port
+    #[arg(long)]
+    port: Vec<u16>,
+
+    /// Show each frame on several lines
+    #[arg(long)]
+    pretty: bool,
+
+    /// Show the records of Produce, Fetch and ShareFetch readably, beside their base64
+    #[arg(long)]
+    records: bool,
+
+    /// Show passwords, SASL tokens and configuration values
+    #[arg(long)]
+    show_secrets: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One frame, or several, as hexadecimal digits with any white space
+    Hex,
+    /// Frames, each behind its size in 4 bytes
+    Frames,
+    /// Capture file of the older format
+    Pcap,
+    /// Capture file of the newer format
+    Pcapng,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let expected = expected(args)?;
+    let input = Input::open(&args.file)?;
+    let format = match args.format {
+        Some(format) => format,
+        None => input.format()?,
+    };
+    let captured = match format {
+        Format::Pcap => Some(CaptureFormat::Pcap),
+        Format::Pcapng => Some(CaptureFormat::PcapNg),
+        Format::Hex | Format::Frames => None,
+    };
+    let style = Style { records: args.records, secrets: args.show_secrets };
+    let mut out = Output::new(style, args.pretty, input.is_stdin());
+    let result = match captured {
+        Some(_) if expected != Expected::Requests => {
+            bail!("--api says what responses are without their requests; a capture has them, so leave it out")
+        }
+        Some(format) => decode_capture(args, input, format, &mut out),
+        None if !args.port.is_empty() => bail!("--port chooses connections of a capture, and this is none"),
+        None if format == Format::Hex => decode_hex(input, expected, &mut out),
+        None => decode_frames(input, expected, &mut out),
+    };
+    // What was decoded before an error is good.
+    out.finish()?;
+    result.map_err(|error| anyhow!("{}: {error:#}", name(&args.file)))?;
+    Ok(if out.faults() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn expected(args: &Args) -> anyhow::Result<Expected> {
+    let (Some(api), Some(version)) = (&args.api, args.api_version) else { return Ok(Expected::Requests) };
+    let codec = Codec::find(api, Kind::Response, version)?;
+    Ok(Expected::Responses { key: codec.key(), version })
+}
+
+fn decode_capture(args: &Args, input: Input, format: CaptureFormat, out: &mut Output) -> anyhow::Result<()> {
+    let mut capture = Capture::open(input.into_reader(), format, args.port.iter().copied())?;
+    let mut cut_short = None;
+    let result = loop {
+        match capture.next_packet(&mut |entry| out.write(entry)) {
+            Ok(true) if out.is_open() => {}
+            Ok(_) => break Ok(()),
+            Err(error) if error.is_cut_short() => {
+                cut_short = Some(error.to_string());
+                break Ok(());
+            }
+            Err(error) => break Err(error),
+        }
+    };
+    capture.end(&mut |entry| out.write(entry));
+    output::summarize(capture.summary(), &args.port);
+    if let Some(cut_short) = cut_short {
+        eprintln!("{}: {cut_short}", name(&args.file));
+    }
+    Ok(result?)
+}
+
+fn decode_frames(input: Input, expected: Expected, out: &mut Output) -> anyhow::Result<()> {
+    let mut stream = FrameStream::new(input.into_reader(), expected);
+    while let Some(frame) = stream.next_frame()? {
+        out.write(Entry { peers: None, time: None, event: Event::Frame(frame) });
+        if !out.is_open() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The text is one frame, with or without its size, or several with their sizes.
+fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Result<()> {
+    let mut text = String::new();
+    input.into_reader().take(LONGEST_TEXT).read_to_string(&mut text)?;
+    let Some(bytes) = hex::read(&text) else {
+        bail!("is not hexadecimal text: {}", strange(&text));
+    };
+    let bytes =
+        if is_frames(&bytes) { bytes.to_vec() } else { [&(bytes.len() as u32).to_be_bytes(), &bytes[..]].concat() };
+    decode_frames(Input::of(bytes), expected, out)
+}
+
+/// What keeps a text from being hexadecimal.
+fn strange(text: &str) -> String {
+    let digits = text.trim_start();
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    match digits.chars().find(|letter| !letter.is_whitespace() && !letter.is_ascii_hexdigit()) {
+        Some(letter) => format!("{letter:?} is no digit"),
+        None => "half a byte is missing at its end".to_owned(),
+    }
+}
+
+/// Whether bytes are frames with their sizes, one behind the other to the end.
+fn is_frames(mut bytes: &[u8]) -> bool {
+    while let Some((prefix, rest)) = bytes.split_first_chunk() {
+        match frame_size(*prefix, DEFAULT_MAX_FRAME) {
+            Ok(size) if size <= rest.len() => bytes = &rest[size..],
+            _ => return false,
+        }
+    }
+    bytes.is_empty()
+}

@@ -1,0 +1,49 @@
+//! `ackflow wire`: Kafka's wire format, to look at and to prove.
+
+mod check;
+mod decode;
+mod encode;
+
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show frames as JSON lines: of a capture file, of a stream of frames, of hexadecimal text
+    Decode(decode::Args),
+    /// Write frames from JSON lines, those of decode or written by hand
+    Encode(encode::Args),
+    /// Prove {api,kind,version,key,json,hex} lines in both directions
+    Check(check::Args),
+}
+
+pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    // Files and pipes are read on this thread, which has nothing else to do.
+    tokio::task::block_in_place(|| match command {
+        Command::Decode(args) => decode::run(&args),
+        Command::Encode(args) => encode::run(&args),
+        Command::Check(args) => check::run(&args),
+    })
+}
+
+/// The name of an input in messages.
+fn name(file: &std::path::Path) -> String {
+    if file.as_os_str() == "-" { "stdin".to_owned() } else { file.display().to_string() }
+}
+
+/// Opens a file, or stdin for `-`.
+fn open(file: &std::path::Path) -> anyhow::Result<Box<dyn io::Read>> {
+    if file.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", name(file)))?;
+    Ok(Box::new(opened))
+}
+
+/// Whether the reader of our output has gone, as `head` does once it has enough.
+fn reader_is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe
+}

@@ -1,0 +1,232 @@
+//! `ackflow wire` as a user runs it: files, pipes, messages, exit codes.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn ackflow(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ackflow"));
+    command.arg("wire").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs a command with `stdin`.
+fn run(args: &[&str], stdin: &[u8]) -> Output {
+    let mut child = ackflow(args).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    // A command that refuses its input does not read it all.
+    let writer = std::thread::spawn(move || drop(input.write_all(&stdin)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+/// The lines of a command that succeeds.
+fn lines(args: &[&str], stdin: &[u8]) -> Vec<Value> {
+    let output = run(args, stdin);
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The one message of a command that fails.
+fn error(args: &[&str], stdin: &[u8]) -> String {
+    let output = run(args, stdin);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    let message = stderr(&output).to_owned();
+    assert!(!message.contains("panicked"), "{message}");
+    message
+}
+
+fn capture() -> (String, Vec<u8>) {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../testdata/captures/share-group.pcap"].iter().collect();
+    let bytes = std::fs::read(&path).unwrap();
+    (path.display().to_string(), bytes)
+}
+
+const LIST_GROUPS: &str = "0000000a0010000000000001ffff";
+
+#[test]
+fn capture_is_decoded_from_file_and_stdin_and_encoded_again() {
+    let (path, bytes) = capture();
+    let output = run(&["decode", "--show-secrets", &path], b"");
+    assert!(output.status.success());
+    assert!(stderr(&output).contains("259 packets, 11 connections, 114 frames, 0 of them not readable"));
+    assert!(stderr(&output).contains(" is a broker: 114 frames"), "{}", stderr(&output));
+    assert_eq!(stdout(&output).lines().count(), 114);
+    let first = stdout(&output).lines().next().unwrap();
+    let begin = "{\"connection\":\"127.0.0.1:53406 -> 127.0.0.1:30724\",\"time\":\"2026-11-29T23:52:";
+    assert!(first.starts_with(begin), "{first}");
+    assert_eq!(run(&["decode", "--show-secrets", "-"], &bytes).stdout, output.stdout);
+    assert_eq!(run(&["decode", "--show-secrets", "--format", "pcap", &path], b"").stdout, output.stdout);
+
+    // All frames as bytes, as hexadecimal text, and both decoded again: a request at a time they say themselves what they are.
+    let requests: String =
+        stdout(&output).lines().filter(|line| line.contains("\"request\"")).map(|line| format!("{line}\n")).collect();
+    let frames = run(&["encode", "-"], requests.as_bytes());
+    assert!(frames.status.success(), "{}", stderr(&frames));
+    let hex = run(&["encode", "--hex", "-"], requests.as_bytes());
+    assert_eq!(stdout(&hex).lines().count(), 57);
+    let bodies = |lines: &[Value]| lines.iter().map(|line| line["body"].clone()).collect::<Vec<_>>();
+    let expected: Vec<Value> = requests.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for again in [&frames.stdout, &hex.stdout] {
+        assert_eq!(bodies(&lines(&["decode", "--show-secrets", "-"], again)), bodies(&expected));
+    }
+}
+
+#[test]
+fn lines_of_a_capture_come_while_it_is_being_made() {
+    let (_, bytes) = capture();
+    let mut child = ackflow(&["decode", "-"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    // The first request is in the fourth packet.
+    stdin.write_all(&bytes[..600]).unwrap();
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.contains("ApiVersions"), "{line}");
+    stdin.write_all(&bytes[600..]).unwrap();
+    drop(stdin);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.lines().count(), 113);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn reader_that_has_enough_is_no_error() {
+    let (path, bytes) = capture();
+    for args in [&["decode", &path][..], &["decode", "-"]] {
+        let mut child = ackflow(args).spawn().unwrap();
+        drop(child.stdout.take());
+        drop(child.stdin.take().unwrap().write_all(&bytes));
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn port_records_and_pretty_choose_what_is_shown() {
+    let (path, _) = capture();
+    assert_eq!(lines(&["decode", "--port", "30724", &path], b"").len(), 114);
+    let other = run(&["decode", "--port", "9092", "--port", "9093", &path], b"");
+    assert_eq!(stdout(&other), "");
+    assert!(stderr(&other).contains("259 packets of other ports than [9092, 9093]"), "{}", stderr(&other));
+    let records = run(&["decode", "--records", &path], b"");
+    assert_eq!(stdout(&records).matches("\"value\":\"order-20\"").count(), 2);
+    let pretty = run(&["decode", "--pretty", &path], b"");
+    assert!(stdout(&pretty).starts_with("{\n  \"connection\": "));
+    let masked = lines(&["decode", &path], b"").iter().filter(|line| line.to_string().contains("<masked: ")).count();
+    assert_eq!(masked, 1);
+}
+
+#[test]
+fn frame_as_hexadecimal_text_may_have_its_size_and_white_space() {
+    let expected = json!({"direction": "request", "apiKey": 16, "api": "ListGroups", "version": 0, "correlationId": 1,
+        "clientId": null, "body": {}});
+    let spaced = "0x0000 000A\n00 10 00 00\t00000001 ffff\n";
+    let twice = format!("{LIST_GROUPS}\n{LIST_GROUPS}");
+    for (text, count) in [(LIST_GROUPS, 1), (&LIST_GROUPS[8..], 1), (spaced, 1), (&twice, 2)] {
+        assert_eq!(lines(&["decode", "-"], text.as_bytes()), vec![expected.clone(); count]);
+    }
+    let heartbeat = lines(&["decode", "--api", "Heartbeat", "--api-version", "0", "-"], b"00000005001b");
+    assert_eq!(heartbeat[0]["body"], json!({"errorCode": 27}));
+    assert_eq!((&heartbeat[0]["direction"], &heartbeat[0]["correlationId"]), (&json!("response"), &json!(5)));
+}
+
+#[test]
+fn responses_as_frames_need_their_api() {
+    let line = |id| json!({"direction": "response", "api": "Heartbeat", "version": 0, "correlationId": id, "body": {"errorCode": 0}});
+    let frames = run(&["encode", "-"], format!("{}\n\n{}\n", line(1), line(2)).as_bytes()).stdout;
+    assert_eq!(frames, [0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 6, 0, 0, 0, 2, 0, 0]);
+    let args = ["decode", "--api", "Heartbeat", "--api-version", "0", "-"];
+    assert_eq!(lines(&args, &frames).iter().map(|line| line["correlationId"].clone()).collect::<Vec<_>>(), [1, 2]);
+    assert!(error(&["decode", "--api", "Hartbeat", "--api-version", "0", "-"], &frames).contains("Hartbeat"));
+    assert!(error(&["decode", "--api", "Heartbeat", "--api-version", "9", "-"], &frames).contains("it has 0 to 4"));
+}
+
+#[test]
+fn frame_that_cannot_be_read_is_told_and_the_next_is_shown() {
+    let text = format!("0000000a00c8000000000001ffff {LIST_GROUPS}");
+    let output = run(&["decode", "-"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[0]["error"].as_str().unwrap().contains("API key 200"), "{}", lines[0]);
+    assert_eq!(lines[0]["hex"], "0000000a00c8000000000001ffff");
+    assert_eq!(lines[1]["api"], "ListGroups");
+}
+
+#[test]
+fn input_that_is_something_else_is_named_with_what_helps() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("input");
+    let path = file.to_str().unwrap();
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).unwrap();
+        let message = error(&["decode", path], b"");
+        assert!(message.contains(path), "{message}");
+        message
+    };
+    assert!(refused(b"").contains("is empty"));
+    assert!(refused(&[0x1f, 0x8b, 8, 0, 0]).contains("gunzip"));
+    assert!(refused(&[0x28, 0xb5, 0x2f, 0xfd, 0]).contains("unzstd"));
+    assert!(refused(b"{\"api\":\"Metadata\"}").contains("wire encode"));
+    assert!(refused(b"HTTP/1.1 200 OK\r\n").contains("HTTP"));
+    assert!(refused(b"00 00 zz").contains("'z' is no digit"));
+    assert!(refused(b"00 00 0").contains("half a byte"));
+    assert!(refused(&[0, 0, 0, 9, 0]).contains("byte 0: ends inside a frame: 1 of 9 bytes"));
+    let damaged = [&capture().1[..32], &[0xff; 20]].concat();
+    assert!(refused(&damaged).contains("byte 24: packet 1 says that it has 4294967295 bytes"), "{}", refused(&damaged));
+    assert!(refused(&capture().1[..20]).contains("whole pcap header"));
+    assert!(error(&["decode", "no/such/file"], b"").contains("no/such/file"));
+
+    let (path, bytes) = capture();
+    assert!(error(&["decode", "--api", "Metadata", "--api-version", "12", &path], b"").contains("leave it out"));
+    assert!(error(&["decode", "--port", "9092", "-"], LIST_GROUPS.as_bytes()).contains("--port"));
+    // A capture that was stopped hard is good up to there.
+    let cut = run(&["decode", "-"], &bytes[..bytes.len() - 30]);
+    assert!(cut.status.success() && stdout(&cut).lines().count() == 114);
+    assert!(stderr(&cut).contains("ends inside packet 259") && stderr(&cut).contains("cut short"), "{}", stderr(&cut));
+}
+
+#[test]
+fn encode_names_the_line_that_is_wrong() {
+    let good = "{\"direction\":\"request\",\"api\":\"ListGroups\",\"version\":0,\"body\":{}}";
+    let message = error(&["encode", "--hex", "-"], format!("{good}\n{{\"body\":{{}}}}\n").as_bytes());
+    assert!(message.contains("stdin:2: direction"), "{message}");
+    let skipped = run(&["encode", "--hex", "-"], b"{\"skipped\":7,\"reason\":\"x\"}\n");
+    assert!(skipped.status.success() && skipped.stdout.is_empty());
+    assert!(stderr(&skipped).contains("passed over 1 line"), "{}", stderr(&skipped));
+}
+
+#[test]
+fn check_sums_up_by_api() {
+    let vectors = [
+        json!({"api": "ListGroups", "kind": "request", "version": 0, "key": 16, "json": {}, "hex": ""}),
+        json!({"api": "Heartbeat", "kind": "response", "version": 0, "key": 12, "json": {"errorCode": 1}, "hex": "0001"}),
+        json!({"api": "Heartbeat", "kind": "response", "version": 4, "key": 12, "json": {"throttleTimeMs": 0, "errorCode": 1},
+            "hex": "00000000000200"}),
+    ];
+    let text: String = vectors.iter().map(|vector| format!("{vector}\n")).collect();
+    let output = run(&["check", "-"], text.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let rows: Vec<Vec<&str>> = stdout(&output).lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["API", "versions", "passed", "failed"]);
+    assert_eq!(rows[1], ["Heartbeat", "0-4", "1", "1"]);
+    assert_eq!(rows[2], ["ListGroups", "0", "1", "0"]);
+    assert_eq!(stdout(&output).lines().last(), Some("2 passed, 1 failed"));
+    assert!(stderr(&output).contains("stdin:3: ") && stderr(&output).contains("errorCode"), "{}", stderr(&output));
+}
