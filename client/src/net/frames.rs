@@ -67,15 +67,20 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             self.ahead.advance(size);
             return Ok(frame);
         }
-        let mut frame = BytesMut::with_capacity(size);
+        // With room for more than the frame, a read that brings the last of it is short, and so is known to have left
+        // nothing behind: the next one waits without asking the system.
+        let mut frame = BytesMut::with_capacity(size + READ_AHEAD);
         frame.extend_from_slice(&self.ahead);
         self.ahead.clear();
-        let left = size - frame.len();
-        let mut rest = (&mut frame).limit(left);
-        while rest.has_remaining_mut() {
-            if self.source.read_buf(&mut rest).await? == 0 {
+        while frame.len() < size {
+            let left = size + READ_AHEAD - frame.len();
+            if self.source.read_buf(&mut (&mut frame).limit(left)).await? == 0 {
                 return Err(FrameError::Io(io::ErrorKind::UnexpectedEof.into()));
             }
+        }
+        if frame.len() > size {
+            self.ahead.extend_from_slice(&frame[size..]);
+            frame.truncate(size);
         }
         Ok(frame.freeze())
     }
