@@ -10,11 +10,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::options::{AcquireMode, ShareConsumerOptions};
+use super::{
+    node::RECORD_LOCKS,
+    options::{AcquireMode, ShareConsumerOptions},
+};
 use crate::machine::acquisition::Size;
 
 /// How far ahead of the caller records are fetched.
 const AHEAD: Duration = Duration::from_secs(1);
+
+/// How many bytes a fetch asks for where records are large: a broker that is near sends far more of them a second than
+/// a caller gets through.
+const AHEAD_BYTES: u64 = 8 << 20;
 
 /// The part of the lock that may go by in the buffer.
 const LOCK_SHARE: u32 = 4;
@@ -137,7 +144,9 @@ impl Demand {
         // Before the caller has shown its pace, one poll's worth.
         let ahead =
             self.pace.records_in(AHEAD.min(lock_timeout / LOCK_SHARE)).unwrap_or(options.max_poll_records.into());
-        let most = u64::from(options.fetch_max_records.max(1));
+        let most = u64::from(options.fetch_max_records)
+            .min(self.offset_bytes.map_or(u64::MAX, |bytes| AHEAD_BYTES / bytes.max(1)))
+            .max(1);
         if self.buffered >= ahead.min(most) {
             return None;
         }
@@ -155,7 +164,7 @@ impl Demand {
     /// them among the partitions, of which one may have to give all the records. Whatever it is, a first batch comes
     /// whole.
     pub(super) fn bytes(&self, options: &ShareConsumerOptions, ask: Ask, partitions: usize) -> i32 {
-        let records = u64::from(ask.max_records.unsigned_abs());
+        let records = u64::from(ask.max_records.unsigned_abs()).min(RECORD_LOCKS);
         let of_partition = self.offset_bytes.map_or(UNKNOWN_BYTES, |bytes| bytes.saturating_mul(records * LARGER));
         let bytes = to_i32(of_partition.saturating_mul(partitions.max(1) as u64));
         bytes.max(options.fetch_min_bytes).min(options.fetch_max_bytes)
@@ -222,8 +231,20 @@ mod tests {
         let demand = after_work(500, Duration::from_millis(1));
         assert_eq!(
             demand.ask(Instant::now(), &options(), LOCK, 3, 0),
-            Some(Ask { max_records: 2_000, acquire_mode: BATCH_OPTIMIZED })
+            Some(Ask { max_records: 6_000, acquire_mode: BATCH_OPTIMIZED })
         );
+    }
+
+    #[test]
+    fn of_large_records_fewer_are_fetched() {
+        let mut demand = after_work(500, Duration::from_millis(1));
+        demand.saw(Size { largest: 1, offsets: 1, bytes: 1 << 20 });
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records, 8);
+        demand.acquired(8);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None, "as many are ahead");
+        demand.saw(Size { largest: 1, offsets: 1, bytes: 100 << 20 });
+        demand.dropped(8);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records, 1);
     }
 
     #[test]

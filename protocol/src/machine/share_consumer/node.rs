@@ -39,7 +39,7 @@ pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
 /// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more. Where
 /// a group's value is another, fetches go a moment late or early.
-const RECORD_LOCKS: u64 = 2_000;
+pub(super) const RECORD_LOCKS: u64 = 2_000;
 
 #[derive(Debug)]
 pub(super) struct Node {

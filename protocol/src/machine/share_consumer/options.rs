@@ -60,7 +60,7 @@ impl ShareConsumerOptions {
             client_rack: None,
             acquire_mode: AcquireMode::default(),
             max_poll_records: 500,
-            fetch_max_records: 2_000,
+            fetch_max_records: 6_000,
             fetch_max_bytes: 50 << 20,
             fetch_min_bytes: 1,
             fetch_max_wait: Duration::from_millis(500),
