@@ -11,6 +11,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::interrupt;
 
+/// The step in which CPU time is known.
+pub const TICK: Duration = Duration::from_millis(10);
 /// How often a wait looks.
 const POLL: Duration = Duration::from_millis(10);
 /// How long a process may take to end after SIGTERM before SIGKILL.
@@ -22,6 +24,8 @@ pub struct Process {
     name: String,
     child: Child,
     exit: Option<Exit>,
+    /// The most memory that it was seen to have, in bytes.
+    peak: u64,
 }
 
 /// How a child ended.
@@ -31,6 +35,8 @@ pub struct Exit {
     pub status: ExitStatus,
     /// CPU time of all its threads, user and system, in steps of the kernel's clock tick (10 ms).
     pub cpu: Duration,
+    /// The most memory that it had resident, in bytes, as far as it was waited for: seen every 10 ms, the last time before its end.
+    pub peak_memory: u64,
 }
 
 impl Process {
@@ -44,7 +50,7 @@ impl Process {
         let child = command.spawn().with_context(|| {
             format!("cannot start {name}: cannot run `{}`", command.get_program().to_string_lossy())
         })?;
-        Ok(Self { name, child, exit: None })
+        Ok(Self { name, child, exit: None, peak: 0 })
     }
 
     /// The process id.
@@ -62,7 +68,9 @@ impl Process {
             if waitid(WaitId::Pid(self.pid()), options).with_context(|| self.name.clone())?.is_some() {
                 // The process is a zombie until it is waited for, and its times can still be read.
                 let cpu = cpu_time(self.id())?;
-                self.exit = Some(Exit { status: self.child.wait()?, cpu });
+                self.exit = Some(Exit { status: self.child.wait()?, cpu, peak_memory: self.peak });
+            } else if let Some(peak) = peak_memory(self.id()) {
+                self.peak = peak;
             }
         }
         Ok(self.exit)
@@ -163,7 +171,7 @@ impl Process {
         eprintln!("{} does not end on SIGTERM; killing it", self.name);
         self.child.kill()?;
         let status = self.child.wait()?;
-        Ok(*self.exit.insert(Exit { status, cpu: Duration::ZERO }))
+        Ok(*self.exit.insert(Exit { status, cpu: Duration::ZERO, peak_memory: self.peak }))
     }
 
     fn pid(&self) -> Pid {
@@ -219,6 +227,13 @@ pub fn cpu_time(id: u32) -> Result<Duration> {
     Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
 }
 
+/// The most memory that a process had resident so far, in bytes (VmHWM of proc(5)); `None` when it has ended.
+fn peak_memory(id: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +254,14 @@ mod tests {
     fn cpu_time_of_a_child_is_known_after_its_end() {
         let exit = shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done").success(Duration::from_secs(60)).unwrap();
         assert!(exit.cpu >= Duration::from_millis(20), "{exit:?}");
+    }
+
+    #[test]
+    fn most_memory_of_a_child_is_known_after_its_end() {
+        // Some hundred kB for the shell, and 20 MB for what it reads; then it waits for what is never more than a moment.
+        let exit = shell("x=$(head -c 20000000 /dev/zero | tr '\\0' x); sleep 0.2; : \"$x\"");
+        let exit = { exit }.success(Duration::from_secs(60)).unwrap();
+        assert!((20_000_000..200_000_000).contains(&exit.peak_memory), "{exit:?}");
     }
 
     #[test]

@@ -12,4 +12,4 @@ mod tools;
 pub use cluster::Cluster;
 pub use libs::{DEFAULT_VERSION, Libs};
 pub use settings::Options;
-pub use tools::Tools;
+pub use tools::{SCRIPT_OPTIONS, Tools};

@@ -10,7 +10,7 @@ use crate::process::{Process, output};
 
 /// The options that Kafka's own scripts give the JVM of a performance tool (kafka-run-class.sh and, for the heap,
 /// kafka-producer-perf-test.sh and kafka-share-consumer-perf-test.sh).
-const SCRIPT_OPTIONS: [&str; 7] = [
+pub const SCRIPT_OPTIONS: [&str; 7] = [
     "-Xmx512M",
     "-server",
     "-XX:+UseG1GC",

@@ -1,6 +1,7 @@
 //! librdkafka, by its Python binding: the wheel brings the library, so that its version does not depend on the machine.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -16,13 +17,35 @@ const VERSION: &str = "2.16.1";
 /// # Errors
 /// When Python is missing or the wheel cannot be installed.
 pub fn librdkafka() -> Result<Peer> {
-    let source = workspace::root().join("testdata/interop/librdkafka");
-    let folder = cache::folder(&format!("confluent-kafka-{VERSION}"), |partial| {
+    Ok(Peer::new("librdkafka", [environment()?.join("bin/python"), source().join("peer.py")]))
+}
+
+/// The shared library itself, out of the wheel.
+///
+/// # Errors
+/// As [`librdkafka`].
+pub(super) fn library() -> Result<PathBuf> {
+    let libraries = fs::read_dir(environment()?.join("lib"))?.map(|python| {
+        let folder = python?.path().join("site-packages/confluent_kafka.libs");
+        let mut files = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        let is_it = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("librdkafka"));
+        anyhow::Ok(files.find_map(|file| file.ok().map(|file| file.path()).filter(is_it)))
+    });
+    let found = libraries.collect::<Result<Vec<_>>>()?.into_iter().flatten().next();
+    found.context("the wheel of confluent-kafka has no librdkafka in it")
+}
+
+fn source() -> PathBuf {
+    workspace::root().join("testdata/interop/librdkafka")
+}
+
+/// A virtual environment with the wheel.
+fn environment() -> Result<PathBuf> {
+    cache::folder(&format!("confluent-kafka-{VERSION}"), |partial| {
         let made = partial.join("python");
-        install(&made, &source.join("requirements.txt"))?;
+        install(&made, &source().join("requirements.txt"))?;
         Ok(made)
-    })?;
-    Ok(Peer::new("librdkafka", [folder.join("bin/python"), source.join("peer.py")]))
+    })
 }
 
 /// A virtual environment still works after it was moved, but for the scripts that pip installs.

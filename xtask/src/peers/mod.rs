@@ -3,6 +3,7 @@
 mod franz_go;
 mod java;
 mod librdkafka;
+mod share;
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,6 +11,7 @@ use std::process::Command;
 pub use franz_go::franz_go;
 pub use java::java;
 pub use librdkafka::librdkafka;
+pub use share::share_consumers;
 
 /// A client that writes and reads records.
 #[derive(Clone, Debug)]

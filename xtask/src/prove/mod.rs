@@ -13,6 +13,7 @@ mod file_sink_kill;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
+mod perf_share;
 mod records_interop;
 mod schema_oracle;
 mod tail_latency;
@@ -47,6 +48,7 @@ pub static ALL: &[Proof] = &[
     schema_oracle::PROOF,
     records_interop::PROOF,
     perf_core::PROOF,
+    perf_share::PROOF,
     faults_core::PROOF,
     faults_codec::PROOF,
     faults_share::PROOF,
