@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod admin;
+mod java;
 mod producer;
 
 use std::hash::{BuildHasher, Hasher, RandomState};

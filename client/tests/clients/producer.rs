@@ -63,12 +63,18 @@ pub(crate) async fn records_without_a_key_reach_every_partition(servers: &str) {
     for i in 0..20_000 {
         deliveries.push(producer.send(ProducerRecord::new(topic.clone(), format!("{i:0100}"))).await.unwrap());
     }
-    let mut counts = [0; 6];
+    let mut offsets: BTreeMap<i32, Vec<i64>> = BTreeMap::new();
     for delivery in deliveries {
-        counts[delivery.await.unwrap().partition as usize] += 1;
+        let report = delivery.await.unwrap();
+        offsets.entry(report.partition).or_default().push(report.offset.unwrap());
     }
-    // How many depends on how quickly each leader answers: batches go where less waits.
-    assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+    // How many each gets depends on how quickly its leader answers: batches go where less waits. What it gets, it has in the order in
+    // which it was sent, and all of it.
+    assert_eq!(offsets.keys().copied().collect::<Vec<_>>(), (0..6).collect::<Vec<_>>());
+    for (partition, offsets) in &offsets {
+        assert_eq!(*offsets, (0..offsets.len() as i64).collect::<Vec<_>>(), "partition {partition}");
+    }
+    assert_eq!(offsets.values().map(Vec::len).sum::<usize>(), 20_000);
 }
 
 pub(crate) async fn the_brokers_time_is_reported_where_the_topic_wants_it(servers: &str) {

@@ -209,8 +209,8 @@ pub(crate) async fn row_18_what_other_tasks_have_decided_goes_out_before_the_mem
 }
 
 // Mutation: client/src/share/connections.rs
-// - if open.calls == 0 {
-// + if true {
+// - outcomes.push(Outcome::Answered(id, result));
+// + if is_over { self.end(role, generation, outcomes); } outcomes.push(Outcome::Answered(id, result));
 pub(crate) async fn row_32_a_record_larger_than_a_fetch_comes_and_one_larger_than_a_frame_is_one_error(
     mut cluster: Cluster,
 ) {
