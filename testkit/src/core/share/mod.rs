@@ -28,6 +28,8 @@ impl Entry {
     fn unload(&mut self) {
         if std::mem::replace(&mut self.is_loaded, false) {
             self.partition.forget_acquired();
+            // A timer that goes off while it is unloaded finds nothing to look at.
+            self.armed = None;
         }
     }
 

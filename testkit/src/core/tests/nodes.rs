@@ -250,3 +250,19 @@ fn a_connection_that_was_cut_gets_no_answers_any_more() {
     let request = member.request(1);
     assert!(matches!(rig.send_on(ConnectionId(201), 2, &request), Answer::Close(_)));
 }
+
+#[test]
+fn locks_end_also_after_a_timer_has_gone_off_while_the_partition_had_no_leader_in_memory() {
+    let mut rig = cluster();
+    rig.produce(0, 2);
+    let mut member = Member::new(&rig, "m1", 101, &[0]);
+    assert_eq!(member.fetch(&mut rig, 10), "0[0-1x1]");
+    rig.cluster.move_leader(rig.now, TOPIC, 0, 2).unwrap();
+    rig.next();
+    assert_eq!(rig.cluster.poll(rig.now), None, "the lock that was forgotten");
+    let mut member = Member::new(&rig, "m1", 201, &[0]);
+    assert_eq!(member.fetch(&mut rig, 10), "0[0-1x1]");
+    assert_eq!(rig.next(), Duration::from_secs(30));
+    rig.cluster.poll(rig.now);
+    assert_eq!(member.fetch(&mut rig, 10), "0[0-1x2]");
+}
