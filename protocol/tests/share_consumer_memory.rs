@@ -124,9 +124,9 @@ fn row_20_what_is_acquired_beyond_all_measure_costs_less_than_a_mebibyte() {
                 Event::Acquired(acquisition) => Some(acquisition),
                 _ => None,
             });
-            acquired.map(|Acquisition { session, topic_partition, .. }| {
+            acquired.map(|acquisition: Acquisition| {
                 let all = vec![AckRange { first: 0, last: i64::MAX, ack: AckType::Accept }];
-                machine.acknowledge(now, session, topic_partition, all);
+                machine.acknowledge(now, acquisition.id(), acquisition.topic_partition, all);
                 drain(&mut machine, now).1.len()
             })
         });

@@ -33,7 +33,8 @@ impl Buffer {
     /// Takes out what was acquired in a session, or of one partition in it.
     pub(super) fn lose(&mut self, session: SessionId, partition: Option<TopicIdPartition>) -> Vec<Part> {
         self.remove(|part| {
-            part.source.session == session && partition.is_none_or(|partition| partition == part.source.topic_partition)
+            part.source.acquisition.session == session
+                && partition.is_none_or(|partition| partition == part.source.topic_partition)
         })
     }
 

@@ -163,7 +163,7 @@ impl Driver {
 
     fn acknowledge(&mut self, now: Instant, acknowledgement: Acknowledgement) {
         let Acknowledgement { source, ranges, answer, renewed } = acknowledgement;
-        let id = self.machine.acknowledge(now, source.session, source.topic_partition, ranges);
+        let id = self.machine.acknowledge(now, source.acquisition, source.topic_partition, ranges);
         if let Some(answer) = answer {
             self.unanswered.insert(id, (answer, renewed));
         }

@@ -5,7 +5,7 @@ use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{AcquiredRange, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{AcquiredRange, AcquisitionId, SessionId, TopicIdPartition};
 use ackflow_protocol::records::RecordBatch;
 use ackflow_protocol::wire::Uuid;
 
@@ -37,9 +37,9 @@ impl LentRecords {
         ranges: Vec<AcquiredRange>,
     ) -> Self {
         let topic_partition = TopicIdPartition { topic_id: Uuid::ZERO, partition };
-        let session = SessionId { node: -1, incarnation: 0 };
+        let acquisition = AcquisitionId { session: SessionId { node: -1, incarnation: 0 }, number: 0 };
         let source =
-            Arc::new(Source { topic: topic.into(), topic_partition, session, batches, unread: Unread::default() });
+            Arc::new(Source { topic: topic.into(), topic_partition, acquisition, batches, unread: Unread::default() });
         let now = Instant::now();
         Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now), place: Place::default() })
     }

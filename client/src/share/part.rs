@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, AcquisitionId, TopicIdPartition};
 use ackflow_protocol::records::{RecordBatch, RecordCursor};
 
 use super::{lock::Lock, ranges, unread::Unread};
@@ -12,7 +12,7 @@ use super::{lock::Lock, ranges, unread::Unread};
 pub(super) struct Source {
     pub(super) topic: Arc<str>,
     pub(super) topic_partition: TopicIdPartition,
-    pub(super) session: SessionId,
+    pub(super) acquisition: AcquisitionId,
     pub(super) batches: Vec<RecordBatch>,
     /// What of it somebody who decides about it could not read.
     pub(super) unread: Unread,
@@ -39,10 +39,16 @@ pub(super) struct Place {
 impl Part {
     /// All of an acquisition.
     pub(super) fn new(acquisition: Acquisition) -> Self {
-        let Acquisition { topic, topic_partition, session, lock_timeout, lock_deadline, ranges, batches, .. } =
-            acquisition;
+        let acquired = acquisition.id();
+        let Acquisition { topic, topic_partition, lock_timeout, lock_deadline, ranges, batches, .. } = acquisition;
         Self {
-            source: Arc::new(Source { topic, topic_partition, session, batches, unread: Unread::default() }),
+            source: Arc::new(Source {
+                topic,
+                topic_partition,
+                acquisition: acquired,
+                batches,
+                unread: Unread::default(),
+            }),
             ranges,
             lock: Lock::new(lock_timeout, lock_deadline),
             place: Place::default(),
@@ -84,7 +90,8 @@ impl Part {
         Acquisition {
             topic: Arc::clone(&self.source.topic),
             topic_partition: self.source.topic_partition,
-            session: self.source.session,
+            session: self.source.acquisition.session,
+            number: self.source.acquisition.number,
             lock_timeout: self.lock.timeout(),
             lock_deadline: self.lock.deadline(),
             records: self.records(),

@@ -58,6 +58,9 @@ pub fn session(start: Instant, data: &[u8]) {
     assert!(world.ledger.is_empty(), "{:?}", world.ledger);
 }
 
+/// All acquisitions are one here.
+const ACQUISITION: u64 = 1;
+
 /// What the broker knows of the session.
 struct Broker {
     epoch: i32,
@@ -115,7 +118,7 @@ impl World {
             9..=12 => self.decide(input),
             13 => {
                 let (first, last) = range(input);
-                self.ledger.let_go(partition(input), &[AcquiredRange { first, last, delivery_count: 1 }]);
+                self.ledger.let_go(partition(input), ACQUISITION, &[AcquiredRange { first, last, delivery_count: 1 }]);
             }
             14 => {
                 self.now += Duration::from_millis(input.pick(&[1, 50, 100, 400, 700, 1_000]));
@@ -146,7 +149,7 @@ impl World {
         }
         self.calls += 1;
         let call = AckId(self.calls);
-        if self.ledger.acknowledge(self.now, call, id, ranges).is_ok() {
+        if self.ledger.acknowledge(self.now, call, id, ACQUISITION, ranges).is_ok() {
             self.open.insert(call);
         }
     }
@@ -299,7 +302,7 @@ impl World {
             let held: Vec<_> =
                 held.map(|&offset| AcquiredRange { first: offset, last: offset, delivery_count: 1 }).collect();
             let before = self.ledger.held_in(id);
-            self.ledger.acquired(id, &self.topic, &held, deadline);
+            self.ledger.acquired(id, &self.topic, &held, deadline, ACQUISITION);
             assert!(self.ledger.held_in(id) >= before && self.ledger.held_in(id) >= held.len() as u64);
             if let Some(offset) = gap {
                 let gap = AckRange { first: offset, last: offset, ack: AckType::Gap };

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use super::broker::{self, TOPIC};
 use super::{Input, OPERATIONS, OUTPUTS, bounded, failure, pause};
 use crate::machine::{
-    AckId, AckRange, AckType, AcquireMode, Acquisition, ClientRequest, ClientResponse, CommitId, Destination, Event,
-    Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine, ShareConsumerOptions, TopicIdPartition,
+    AckId, AckRange, AckType, AcquireMode, Acquisition, AcquisitionId, ClientRequest, ClientResponse, CommitId,
+    Destination, Event, Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine, ShareConsumerOptions,
+    TopicIdPartition,
 };
 
 /// Target `share_consumer`: each byte chooses an operation, and the bytes after it what it does. Brokers answer well,
@@ -157,12 +158,13 @@ impl World {
     }
 
     fn acknowledge(&mut self, input: &mut Input<'_>) {
-        let (session, topic_partition, base) = match self.taken.len() {
-            0 => (SessionId { node: 1, incarnation: 1 }, TopicIdPartition { topic_id: TOPIC, partition: 0 }, 0),
+        let nobodys = AcquisitionId { session: SessionId { node: 1, incarnation: 1 }, number: 1 };
+        let (acquisition, topic_partition, base) = match self.taken.len() {
+            0 => (nobodys, TopicIdPartition { topic_id: TOPIC, partition: 0 }, 0),
             taken => {
                 let acquisition = &self.taken[taken - 1 - input.below(taken)];
                 let base = acquisition.ranges.first().map_or(0, |range| range.first);
-                (acquisition.session, acquisition.topic_partition, base)
+                (acquisition.id(), acquisition.topic_partition, base)
             }
         };
         let mut ranges = Vec::new();
@@ -181,7 +183,7 @@ impl World {
             ]);
             ranges.push(AckRange { first, last: first.saturating_add(length), ack });
         }
-        let id = self.machine.acknowledge(self.now, session, topic_partition, ranges);
+        let id = self.machine.acknowledge(self.now, acquisition, topic_partition, ranges);
         assert!(self.acknowledgements.insert(id, 0).is_none(), "{id:?} twice");
     }
 

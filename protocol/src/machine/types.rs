@@ -80,6 +80,16 @@ pub struct SessionId {
     pub incarnation: u64,
 }
 
+/// Names an acquisition. The same offsets acquired again, after their locks were lost, are another one: what is said about
+/// the first is not said about the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AcquisitionId {
+    /// The session that acquired it.
+    pub session: SessionId,
+    /// Counts the acquisitions of the machine.
+    pub number: u64,
+}
+
 /// What one response acquired of one partition. Every offset in `ranges` has a record in `batches` and may be handed
 /// out.
 #[derive(Debug, Clone)]
@@ -90,6 +100,8 @@ pub struct Acquisition {
     pub topic_partition: TopicIdPartition,
     /// The session that acquired it, and the only one that can acknowledge it.
     pub session: SessionId,
+    /// Tells it from other acquisitions of the session.
+    pub number: u64,
     /// How long the group locks records.
     pub lock_timeout: Duration,
     /// When the lock has to be taken as lost. It counts from when the fetch was written, so the broker's own lock ends
@@ -102,6 +114,13 @@ pub struct Acquisition {
     pub batches: Vec<RecordBatch>,
     /// How many records `ranges` covers.
     pub records: u32,
+}
+
+impl Acquisition {
+    /// Its name.
+    pub fn id(&self) -> AcquisitionId {
+        AcquisitionId { session: self.session, number: self.number }
+    }
 }
 
 /// Names one call of `acknowledge`.

@@ -54,6 +54,7 @@ fn acquisition(ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -
         topic: Arc::from("orders"),
         topic_partition: TopicIdPartition { topic_id: Uuid([1; 16]), partition: 3 },
         session: SessionId { node: 1, incarnation: 1 },
+        number: 1,
         lock_timeout: LOCK,
         lock_deadline: now + LOCK,
         records: super::ranges::count(&ranges),

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::partition::Partition;
+use self::partition::{Lock, Partition};
 use crate::{
     machine::types::{AckId, AckRange, AcquiredRange, TopicIdPartition, earlier},
     wire::ErrorCode,
@@ -119,17 +119,21 @@ impl AckLedger {
         self.next_expiry
     }
 
-    /// Records were acquired.
+    /// Records were acquired, with the acquisition's number. What was decided about them before and not sent is about a lock
+    /// that was lost.
     pub(crate) fn acquired(
         &mut self,
         id: TopicIdPartition,
         topic: &Arc<str>,
         ranges: &[AcquiredRange],
         lock_deadline: Instant,
+        number: u64,
     ) {
         if !ranges.is_empty() {
             self.lost.remove(&id);
-            self.partition(id, topic).acquired(ranges, lock_deadline);
+            let lock = Lock { deadline: lock_deadline, number };
+            let partition = self.partitions.entry(id).or_insert_with(|| Partition::new(id, topic.clone()));
+            partition.acquired(ranges, lock, &mut self.outcomes);
             self.expires(Some(lock_deadline));
         }
     }
@@ -148,14 +152,14 @@ impl AckLedger {
     }
 
     /// An acquisition will not be handed out. Its locks run out by themselves.
-    pub(crate) fn let_go(&mut self, id: TopicIdPartition, ranges: &[AcquiredRange]) {
+    pub(crate) fn let_go(&mut self, id: TopicIdPartition, number: u64, ranges: &[AcquiredRange]) {
         if let Some(partition) = self.partitions.get_mut(&id) {
-            partition.let_go(ranges);
+            partition.let_go(number, ranges);
             self.tidy(id);
         }
     }
 
-    /// Decides about offsets that are held, or decided but not sent: there the last word counts.
+    /// Decides about offsets of an acquisition that are held, or decided but not sent: there the last word counts.
     ///
     /// # Errors
     /// Nothing is taken over where the ranges make no sense or any of their offsets is neither.
@@ -164,6 +168,7 @@ impl AckLedger {
         now: Instant,
         call: AckId,
         id: TopicIdPartition,
+        number: u64,
         ranges: Vec<AckRange>,
     ) -> Result<(), (ErrorCode, Vec<AckRange>)> {
         self.expire(now);
@@ -171,7 +176,7 @@ impl AckLedger {
             return Err((ErrorCode::INVALID_REQUEST, ranges));
         }
         match self.partitions.get_mut(&id) {
-            Some(partition) if partition.may_decide(&ranges) => {
+            Some(partition) if partition.may_decide(number, &ranges) => {
                 partition.decide(now, call, ranges);
                 Ok(())
             }

@@ -15,8 +15,8 @@ use crate::{
 pub(super) struct Partition {
     id: TopicIdPartition,
     topic: Arc<str>,
-    /// Acquired and undecided, by the deadline of the lock. Offsets that are being renewed stay here.
-    held: RangeMap<Instant>,
+    /// Acquired and undecided. Offsets that are being renewed stay here.
+    held: RangeMap<Lock>,
     to_send: RangeMap<Decision>,
     /// Calls with something in `to_send`.
     waiting: Vec<Call>,
@@ -28,11 +28,23 @@ pub(super) struct Partition {
     retry: Option<Retry>,
 }
 
+/// The lock of an offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lock {
+    /// When it has to be taken as lost.
+    pub(super) deadline: Instant,
+    /// The acquisition.
+    pub(super) number: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Decision {
     ack: AckType,
-    lock_deadline: Instant,
+    lock: Lock,
 }
+
+/// The number of what no caller holds.
+const NOBODY: u64 = 0;
 
 #[derive(Debug)]
 struct Call {
@@ -104,45 +116,57 @@ impl Partition {
     }
 
     pub(super) fn next_expiry(&self) -> Option<Instant> {
-        let held = self.held.iter().map(|range| range.value).min();
-        let decided = self.to_send.iter().map(|range| range.value.lock_deadline).min();
+        let held = self.held.iter().map(|range| range.value.deadline).min();
+        let decided = self.to_send.iter().map(|range| range.value.lock.deadline).min();
         earlier(held, decided)
     }
 
-    pub(super) fn acquired(&mut self, ranges: &[AcquiredRange], lock_deadline: Instant) {
+    pub(super) fn acquired(&mut self, ranges: &[AcquiredRange], lock: Lock, outcomes: &mut Vec<Outcome>) {
+        let decided = ranges.iter().flat_map(|range| self.to_send.within(range.first, range.last));
+        let lost: Vec<Range<Decision>> = decided.collect();
+        self.lose_decisions(&lost, outcomes);
         for range in ranges {
-            self.held.insert(range.first, range.last, lock_deadline);
+            self.held.insert(range.first, range.last, lock);
         }
     }
 
     pub(super) fn settle(&mut self, now: Instant, range: AckRange, lock_deadline: Instant) {
-        self.to_send.insert(range.first, range.last, Decision { ack: range.ack, lock_deadline });
+        let lock = Lock { deadline: lock_deadline, number: NOBODY };
+        self.to_send.insert(range.first, range.last, Decision { ack: range.ack, lock });
         self.since = self.since.or(Some(now));
     }
 
-    pub(super) fn let_go(&mut self, ranges: &[AcquiredRange]) {
-        ranges.iter().for_each(|range| self.held.remove(range.first, range.last));
+    pub(super) fn let_go(&mut self, number: u64, ranges: &[AcquiredRange]) {
+        for range in ranges {
+            let held: Vec<Range<Lock>> = self.held.within(range.first, range.last).collect();
+            let mine = held.iter().filter(|held| held.value.number == number);
+            mine.for_each(|held| self.held.remove(held.first, held.last));
+        }
     }
 
-    /// Whether each offset is held, or decided but not sent.
-    pub(super) fn may_decide(&self, ranges: &[AckRange]) -> bool {
-        ranges.iter().all(|range| {
-            let not_held = self.held.missing(range.first, range.last);
-            not_held.iter().all(|(first, last)| self.to_send.missing(*first, *last).is_empty())
+    /// Whether each offset is held by this acquisition, or decided but not sent.
+    pub(super) fn may_decide(&self, number: u64, ranges: &[AckRange]) -> bool {
+        ranges.iter().all(|&AckRange { first, last, .. }| {
+            let not_held = self.held.missing(first, last);
+            self.held.within(first, last).all(|held| held.value.number == number)
+                && not_held.iter().all(|&(first, last)| {
+                    self.to_send.missing(first, last).is_empty()
+                        && self.to_send.within(first, last).all(|decided| decided.value.lock.number == number)
+                })
         })
     }
 
     pub(super) fn decide(&mut self, now: Instant, id: AckId, ranges: Vec<AckRange>) {
         for AckRange { first, last, ack } in &ranges {
-            let mut locks: Vec<Range<Instant>> = self.held.within(*first, *last).collect();
+            let mut locks: Vec<Range<Lock>> = self.held.within(*first, *last).collect();
             let decided = self.to_send.within(*first, *last);
-            locks.extend(decided.map(|Range { first, last, value }| Range { first, last, value: value.lock_deadline }));
-            for Range { first, last, value: lock_deadline } in locks {
-                self.to_send.insert(first, last, Decision { ack: *ack, lock_deadline });
+            locks.extend(decided.map(|Range { first, last, value }| Range { first, last, value: value.lock }));
+            for Range { first, last, value: lock } in locks {
+                self.to_send.insert(first, last, Decision { ack: *ack, lock });
                 if ack.is_terminal() {
                     self.held.remove(first, last);
                 } else {
-                    self.held.insert(first, last, lock_deadline);
+                    self.held.insert(first, last, lock);
                 }
             }
         }
@@ -187,16 +211,17 @@ impl Partition {
     fn renewed(&mut self, lock_deadline: Instant) {
         let renewed: Vec<Range<Decision>> =
             self.in_flight.iter().filter(|range| range.value.ack == AckType::Renew).collect();
-        for Range { first, last, .. } in renewed {
+        for Range { first, last, value: Decision { lock, .. } } in renewed {
+            let lock = Lock { deadline: lock_deadline, ..lock };
             // What was decided meanwhile stays decided, under the new lock.
             let decided: Vec<Range<Decision>> = self.to_send.within(first, last).collect();
             for (first, last) in self.to_send.missing(first, last) {
-                self.held.insert(first, last, lock_deadline);
+                self.held.insert(first, last, lock);
             }
             for Range { first, last, value: Decision { ack, .. } } in decided {
-                self.to_send.insert(first, last, Decision { ack, lock_deadline });
+                self.to_send.insert(first, last, Decision { ack, lock });
                 if !ack.is_terminal() {
-                    self.held.insert(first, last, lock_deadline);
+                    self.held.insert(first, last, lock);
                 }
             }
         }
@@ -238,21 +263,24 @@ impl Partition {
 
     /// Lets go of locks that have ended.
     pub(super) fn expire(&mut self, now: Instant, outcomes: &mut Vec<Outcome>) {
-        self.held.retain(|deadline| now < deadline);
+        self.held.retain(|lock| now < lock.deadline);
         let expired: Vec<Range<Decision>> =
-            self.to_send.iter().filter(|range| range.value.lock_deadline <= now).collect();
-        if expired.is_empty() {
+            self.to_send.iter().filter(|range| range.value.lock.deadline <= now).collect();
+        self.lose_decisions(&expired, outcomes);
+    }
+
+    /// Takes back decisions that were not sent: their locks are lost, and the calls fail that they are of.
+    fn lose_decisions(&mut self, lost: &[Range<Decision>], outcomes: &mut Vec<Outcome>) {
+        if lost.is_empty() {
             return;
         }
-        self.to_send.retain(|decision| now < decision.lock_deadline);
+        lost.iter().for_each(|range| self.to_send.remove(range.first, range.last));
         let is_lost = |call: &Call| {
-            call.ranges
-                .iter()
-                .any(|range| expired.iter().any(|lost| lost.first <= range.last && range.first <= lost.last))
+            call.ranges.iter().any(|range| lost.iter().any(|lost| lost.first <= range.last && range.first <= lost.last))
         };
-        let (lost, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_lost);
+        let (ended, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_lost);
         self.waiting = waiting;
-        self.end(lost, Err(ErrorCode::INVALID_RECORD_STATE), None, outcomes);
+        self.end(ended, Err(ErrorCode::INVALID_RECORD_STATE), None, outcomes);
     }
 
     /// Everything is lost.

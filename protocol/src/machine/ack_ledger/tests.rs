@@ -78,6 +78,9 @@ fn id(partition: i32) -> TopicIdPartition {
     TopicIdPartition { topic_id: Uuid([3; 16]), partition }
 }
 
+/// All acquisitions of the model are one.
+const ACQUISITION: u64 = 1;
+
 struct Model {
     now: Instant,
     ledger: AckLedger,
@@ -119,7 +122,7 @@ impl Model {
                 for range in &ranges {
                     self.broker.insert((partition, range.first), self.now + LOCK + LATER);
                 }
-                self.ledger.acquired(id(partition), &self.topic, &ranges, self.now + LOCK);
+                self.ledger.acquired(id(partition), &self.topic, &ranges, self.now + LOCK, ACQUISITION);
             }
             Operation::Gap { partition, offset } => {
                 if !self.is_locked(partition, offset) {
@@ -131,12 +134,16 @@ impl Model {
             Operation::Acknowledge { partition, first, last, ack } => {
                 self.calls += 1;
                 let call = AckId(self.calls);
-                if self.ledger.acknowledge(self.now, call, id(partition), vec![AckRange { first, last, ack }]).is_ok() {
+                if self
+                    .ledger
+                    .acknowledge(self.now, call, id(partition), ACQUISITION, vec![AckRange { first, last, ack }])
+                    .is_ok()
+                {
                     self.open.insert(call);
                 }
             }
             Operation::LetGo { partition, first, last } => {
-                self.ledger.let_go(id(partition), &[AcquiredRange { first, last, delivery_count: 1 }]);
+                self.ledger.let_go(id(partition), ACQUISITION, &[AcquiredRange { first, last, delivery_count: 1 }]);
             }
             Operation::Send(answer) => self.send(answer),
             Operation::Receive => self.receive(),

@@ -37,8 +37,8 @@ use crate::{
         membership::Membership,
         metadata::{Metadata, Urgency},
         types::{
-            AckId, AckRange, Acquisition, ClientResponse, CommitId, Event, Output, RequestFailure, RequestId,
-            SessionId, TopicIdPartition,
+            AckId, AckRange, Acquisition, AcquisitionId, ClientResponse, CommitId, Event, Output, RequestFailure,
+            RequestId, TopicIdPartition,
         },
     },
     wire::ErrorCode,
@@ -80,6 +80,7 @@ pub struct ShareConsumerMachine {
     reassign: bool,
     pending: PendingRequests,
     last_request: u64,
+    last_acquisition: u64,
     outputs: VecDeque<Output>,
 }
 
@@ -145,6 +146,7 @@ impl ShareConsumerMachine {
             reassign: false,
             pending: PendingRequests::default(),
             last_request: 0,
+            last_acquisition: 0,
             outputs: VecDeque::new(),
             options,
         }
@@ -205,24 +207,27 @@ impl ShareConsumerMachine {
         if let Some(node) = self.nodes.get_mut(&acquisition.session.node)
             && node.is_live(acquisition.session)
         {
-            node.ledger.let_go(acquisition.topic_partition, &acquisition.ranges);
+            node.ledger.let_go(acquisition.topic_partition, acquisition.number, &acquisition.ranges);
         }
     }
 
-    /// Acknowledges offsets that the session acquired. The answer is one [`Event::Acknowledged`] with the id. A renewed
+    /// Acknowledges offsets of an acquisition. The answer is one [`Event::Acknowledged`] with the id. A renewed
     /// offset has to be acknowledged again; one whose acknowledgement has not been sent yet may be, and then the last
-    /// word counts. Where any offset is not held any more (answered, or its lock lost), nothing is sent and the answer
-    /// is an error.
+    /// word counts. Where any offset is not held any more (answered, or its lock lost, though it may have been acquired
+    /// again since), nothing is sent and the answer is an error.
     pub fn acknowledge(
         &mut self,
         now: Instant,
-        session: SessionId,
+        acquisition: AcquisitionId,
         topic_partition: TopicIdPartition,
         ranges: Vec<AckRange>,
     ) -> AckId {
+        let AcquisitionId { session, number } = acquisition;
         let id = self.commits.acknowledge();
         let refused = match self.nodes.get_mut(&session.node) {
-            Some(node) if node.is_live(session) => node.ledger.acknowledge(now, id, topic_partition, ranges).err(),
+            Some(node) if node.is_live(session) => {
+                node.ledger.acknowledge(now, id, topic_partition, number, ranges).err()
+            }
             Some(node) if node.session.id() == session => {
                 Some((node.ledger.lost(topic_partition).unwrap_or(node.lost), ranges))
             }

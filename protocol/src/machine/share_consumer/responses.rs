@@ -139,7 +139,9 @@ impl ShareConsumerMachine {
         let (check_crcs, limit) = (self.options.check_crcs, self.options.decompression_limit);
         let content = acquisition::read(records, &data.acquired_records, check_crcs, limit);
 
-        node.ledger.acquired(topic_partition, &topic, &content.ranges, lock_deadline);
+        self.last_acquisition += 1;
+        let number = self.last_acquisition;
+        node.ledger.acquired(topic_partition, &topic, &content.ranges, lock_deadline, number);
         for range in content.settled {
             node.ledger.settle(now, topic_partition, &topic, range, lock_deadline);
         }
@@ -160,6 +162,7 @@ impl ShareConsumerMachine {
                 topic: topic.clone(),
                 topic_partition,
                 session,
+                number,
                 lock_timeout: self.lock_timeout.unwrap_or(super::DEFAULT_LOCK),
                 lock_deadline,
                 ranges: content.ranges,

@@ -2,6 +2,7 @@
 //! clients had.
 
 mod acknowledge;
+mod again;
 mod fetch;
 mod group;
 mod leaders;

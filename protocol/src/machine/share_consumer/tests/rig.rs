@@ -9,8 +9,9 @@ use std::{
 use super::script::*;
 use crate::{
     machine::{
-        AckId, AckRange, Acquisition, ClientRequest, ClientResponse, CommitId, CommitResult, Destination, Event,
-        MachineError, Output, RequestFailure, SessionId, ShareConsumerMachine, ShareConsumerOptions, TopicIdPartition,
+        AckId, AckRange, Acquisition, AcquisitionId, ClientRequest, ClientResponse, CommitId, CommitResult,
+        Destination, Event, MachineError, Output, RequestFailure, SessionId, ShareConsumerMachine,
+        ShareConsumerOptions, TopicIdPartition,
     },
     messages::{
         find_coordinator::{Coordinator, FindCoordinatorResponse},
@@ -133,13 +134,35 @@ impl Rig {
         acquisition
     }
 
+    /// Acknowledges offsets of the last acquisition that has the first of them.
     pub(super) fn acknowledge(
         &mut self,
         session: SessionId,
         topic_partition: TopicIdPartition,
         ranges: &[AckRange],
     ) -> AckId {
-        let id = self.machine.acknowledge(self.now, session, topic_partition, ranges.to_vec());
+        let covers = |acquisition: &Acquisition| {
+            let acquired = acquisition.ranges.iter().map(|range| range.first..=range.last);
+            (acquisition.session, acquisition.topic_partition) == (session, topic_partition)
+                && acquired
+                    .into_iter()
+                    .any(|acquired| ranges.first().is_some_and(|range| acquired.contains(&range.first)))
+        };
+        let last = self.events.iter().rev().find_map(|event| match event {
+            Event::Acquired(acquisition) if covers(acquisition) => Some(acquisition.id()),
+            _ => None,
+        });
+        self.acknowledge_of(last.unwrap_or(AcquisitionId { session, number: 0 }), topic_partition, ranges)
+    }
+
+    /// As [`acknowledge`](Self::acknowledge), of an acquisition that need not be the last of its offsets.
+    pub(super) fn acknowledge_of(
+        &mut self,
+        acquisition: AcquisitionId,
+        topic_partition: TopicIdPartition,
+        ranges: &[AckRange],
+    ) -> AckId {
+        let id = self.machine.acknowledge(self.now, acquisition, topic_partition, ranges.to_vec());
         self.drain();
         id
     }
