@@ -1,0 +1,318 @@
+//! What has to hold: the cluster's own history is the judge of what the members' machines say and do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ackflow_protocol::machine::{AckId, AckRange, AckType, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
+use ackflow_protocol::wire::{ErrorCode, Uuid};
+use ackflow_testkit::core::{FailedAttempt, GroupChange, RecordEvent};
+
+/// One time that a record was acquired.
+#[derive(Debug)]
+struct Attempt {
+    member: Arc<str>,
+    delivery_count: i16,
+    /// The session in which the member's machine was told, and its life.
+    told: Option<(u32, SessionId)>,
+    handed_out: bool,
+    renewals: u32,
+    ended: Option<RecordEvent>,
+    /// Whether it ended because the run wanted it to.
+    forced: bool,
+    /// What the caller said about it, in order.
+    words: Vec<(AckId, AckType)>,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    attempts: Vec<Attempt>,
+    done: Option<RecordEvent>,
+}
+
+/// Judges a run. What is wrong ends it by a panic.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    calm: bool,
+    names: BTreeMap<Uuid, String>,
+    partitions: BTreeMap<TopicIdPartition, Vec<Record>>,
+    /// Whether locks end now because the run wants it.
+    pub(crate) forcing: bool,
+    pub(crate) checks: u64,
+    /// Records that were accepted, rejected, and archived at the delivery limit.
+    pub(crate) accepted: u64,
+    pub(crate) rejected: u64,
+    pub(crate) exhausted: u64,
+}
+
+impl Oracle {
+    /// In a calm run no attempt may fail but by the caller's word.
+    pub(crate) fn new(calm: bool) -> Self {
+        Self {
+            calm,
+            names: BTreeMap::new(),
+            partitions: BTreeMap::new(),
+            forcing: false,
+            checks: 0,
+            accepted: 0,
+            rejected: 0,
+            exhausted: 0,
+        }
+    }
+
+    pub(crate) fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        self.checks += 1;
+        if !holds {
+            panic!("{}", what());
+        }
+    }
+
+    pub(crate) fn name(&self, topic: Uuid, partition: i32) -> String {
+        format!("{}/{partition}", self.names.get(&topic).map_or("?", String::as_str))
+    }
+
+    pub(crate) fn topic(&mut self, id: Uuid, name: &str) {
+        self.names.insert(id, name.to_owned());
+    }
+
+    pub(crate) fn produced(&mut self, partition: TopicIdPartition, records: u64) {
+        let known = self.partitions.entry(partition).or_default();
+        known.extend((0..records).map(|_| Record::default()));
+    }
+
+    /// The topic and all that it held are gone.
+    pub(crate) fn deleted(&mut self, topic: Uuid) {
+        for (_, records) in self.partitions.range_mut(topic_range(topic)) {
+            records.iter_mut().for_each(|record| record.done = record.done.or(Some(RecordEvent::Forgotten)));
+        }
+    }
+
+    /// Something happened to records at the cluster.
+    pub(crate) fn changed(&mut self, _now: Instant, change: &GroupChange) {
+        let id = TopicIdPartition { topic_id: change.topic_id, partition: change.partition };
+        let (calm, forcing) = (self.calm, self.forcing);
+        let change = &change.change;
+        for offset in change.first..=change.last {
+            self.checks += 1;
+            let records = self.partitions.get_mut(&id).expect("records are acquired after they were produced");
+            let record = &mut records[offset as usize];
+            let wrong = |what: &str| format!("{id:?}@{offset}: {what}: {change:?}");
+            if change.what == RecordEvent::Acquired {
+                let ended = record.attempts.last().is_none_or(|attempt| attempt.ended.is_some());
+                assert!(record.done.is_none() && ended, "{}", wrong("the cluster gives away what it does not have"));
+                record.attempts.push(Attempt {
+                    member: change.member.clone(),
+                    delivery_count: change.delivery_count,
+                    told: None,
+                    handed_out: false,
+                    renewals: 0,
+                    ended: None,
+                    forced: false,
+                    words: Vec::new(),
+                });
+                continue;
+            }
+            let attempt = record.attempts.last_mut().filter(|attempt| attempt.ended.is_none());
+            let attempt = attempt.unwrap_or_else(|| panic!("{}", wrong("the cluster ends what nobody holds")));
+            assert_eq!(attempt.member, change.member, "{}", wrong("the cluster mistakes one member for another"));
+            let word = match change.what {
+                RecordEvent::Accepted => Some(AckType::Accept),
+                RecordEvent::Rejected => Some(AckType::Reject),
+                RecordEvent::Gap => Some(AckType::Gap),
+                RecordEvent::Renewed => Some(AckType::Renew),
+                RecordEvent::Failed { cause: FailedAttempt::Released, .. } => Some(AckType::Release),
+                _ => None,
+            };
+            match word {
+                Some(word) => {
+                    let said = attempt.words.iter().any(|(_, said)| *said == word);
+                    assert!(said, "{}", wrong("nobody said that"));
+                }
+                None => assert!(!calm, "{}", wrong("an attempt is lost though nothing goes wrong")),
+            }
+            if change.what == RecordEvent::Renewed {
+                attempt.renewals += 1;
+                continue;
+            }
+            (attempt.ended, attempt.forced) = (Some(change.what), forcing);
+            match change.what {
+                RecordEvent::Accepted => self.accepted += 1,
+                RecordEvent::Rejected | RecordEvent::Gap => self.rejected += 1,
+                RecordEvent::Failed { archived: true, .. } => self.exhausted += 1,
+                _ => continue,
+            }
+            record.done = Some(change.what);
+        }
+    }
+
+    /// A machine says that it acquired records.
+    pub(crate) fn acquired(&mut self, id: &str, life: u32, acquisition: &Acquisition) {
+        let Acquisition { topic_partition, session, ranges, .. } = acquisition;
+        for range in ranges {
+            for offset in range.first..=range.last {
+                let attempt = self.attempts(topic_partition, offset).into_iter().rev().find(|attempt| {
+                    &*attempt.member == id && attempt.delivery_count == range.delivery_count && attempt.told.is_none()
+                });
+                let Some(attempt) = attempt else {
+                    panic!("{id} has {topic_partition:?}@{offset} x{} that nobody gave it", range.delivery_count)
+                };
+                attempt.told = Some((life, *session));
+                self.checks += 1;
+            }
+        }
+    }
+
+    /// A caller gets records.
+    pub(crate) fn handed_out(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: TopicIdPartition,
+        ranges: &[AcquiredRange],
+    ) {
+        let count = |range: &AcquiredRange| range.delivery_count;
+        for (offset, count) in ranges.iter().flat_map(|r| (r.first..=r.last).map(move |offset| (offset, count(r)))) {
+            let attempt = self.told((id, life), session, &partition, (offset, count));
+            // That a session has ended, or a leader moved, takes a while to be told.
+            let is_held = attempt.ended.is_none() || was_lost_unseen(attempt);
+            assert!(is_held, "{id} is handed {partition:?}@{offset}, which it does not hold: {attempt:?}");
+            assert!(!attempt.handed_out, "{id} is handed {partition:?}@{offset} twice: {attempt:?}");
+            attempt.handed_out = true;
+            self.checks += 2;
+        }
+    }
+
+    /// A machine lets records go that it could have handed out.
+    pub(crate) fn let_go(&mut self, partition: &TopicIdPartition, ranges: &[AcquiredRange]) {
+        let calm = self.calm;
+        self.check(!calm, || format!("{partition:?} {ranges:?} waited too long though nothing goes wrong"));
+    }
+
+    /// A caller says something about records.
+    pub(crate) fn said(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: TopicIdPartition,
+        ranges: &[AcquiredRange],
+        (ack, word): (AckId, AckType),
+    ) {
+        for range in ranges {
+            for offset in range.first..=range.last {
+                let attempt = self.told((id, life), session, &partition, (offset, range.delivery_count));
+                attempt.words.push((ack, word));
+            }
+        }
+    }
+
+    /// A machine says how that ended.
+    pub(crate) fn ended(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: TopicIdPartition,
+        ranges: &[AckRange],
+        ack: AckId,
+        result: Result<(), ErrorCode>,
+    ) {
+        let calm = self.calm;
+        self.check(!calm || result.is_ok(), || format!("{id}: {ack:?} failed though nothing goes wrong: {result:?}"));
+        for offset in ranges.iter().flat_map(|range| range.first..=range.last) {
+            let is_it = |attempt: &&mut Attempt| {
+                let mine = &*attempt.member == id && attempt.told == Some((life, session));
+                mine && attempt.words.iter().any(|(word, _)| *word == ack)
+            };
+            let is_done = self.is_done(&partition, offset);
+            let attempt = self.attempts(&partition, offset).into_iter().rev().find(is_it);
+            let attempt = attempt.expect("the caller said it");
+            let at = attempt.words.iter().position(|(word, _)| *word == ack).expect("it was said about this attempt");
+            let later: Vec<AckType> = attempt.words[at..].iter().map(|(_, word)| *word).collect();
+            // It alone can be what happened.
+            let is_only = later.len() == 1 && attempt.words[..at].iter().all(|(_, earlier)| *earlier != later[0]);
+            let applied = later.iter().any(|word| was_applied(attempt, *word));
+            match result {
+                // Of a record that is done with, and below the start, a broker takes any word.
+                Ok(()) => assert!(
+                    applied || is_done && was_lost_unseen(attempt),
+                    "{id}: {ack:?} of {partition:?}@{offset} ended well and never happened: {attempt:?}"
+                ),
+                // Where the answer got lost, nobody knows.
+                Err(ErrorCode::INVALID_RECORD_STATE) if is_only => {
+                    assert!(!applied, "{id}: {ack:?} of {partition:?}@{offset} failed and happened: {attempt:?}");
+                }
+                Err(code) => {
+                    assert!(
+                        code != ErrorCode::INVALID_REQUEST,
+                        "{id}: {ack:?} of {partition:?}@{offset} was no valid request"
+                    );
+                }
+            }
+            self.checks += 1;
+        }
+    }
+
+    /// Records of a partition that are not done.
+    pub(crate) fn left(&self, partition: TopicIdPartition) -> usize {
+        let records = self.partitions.get(&partition).into_iter().flatten();
+        records.filter(|record| record.done.is_none()).count()
+    }
+
+    /// The end of a run: everything is done.
+    pub(crate) fn finish(&mut self) {
+        for (partition, records) in &self.partitions {
+            for (offset, record) in records.iter().enumerate() {
+                assert!(record.done.is_some(), "{partition:?}@{offset} is lost: {record:?}");
+                self.checks += 1;
+            }
+        }
+    }
+
+    fn is_done(&self, partition: &TopicIdPartition, offset: i64) -> bool {
+        let records = self.partitions.get(partition).into_iter().flatten();
+        records.skip(offset as usize).take(1).any(|record| record.done.is_some())
+    }
+
+    fn attempts(&mut self, partition: &TopicIdPartition, offset: i64) -> Vec<&mut Attempt> {
+        let records = self.partitions.get_mut(partition).into_iter().flatten();
+        records.skip(offset as usize).take(1).flat_map(|record| &mut record.attempts).collect()
+    }
+
+    /// The attempt that a machine was told of in a session.
+    fn told(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: &TopicIdPartition,
+        (offset, delivery_count): (i64, i16),
+    ) -> &mut Attempt {
+        let is_it = |attempt: &&mut Attempt| {
+            &*attempt.member == id && attempt.told == Some((life, session)) && attempt.delivery_count == delivery_count
+        };
+        let found = self.attempts(partition, offset).into_iter().rev().find(is_it);
+        found.unwrap_or_else(|| panic!("{id} was never told of {partition:?}@{offset} in {session:?}"))
+    }
+}
+
+/// Whether a record was taken from the member in a way that it cannot see for itself.
+fn was_lost_unseen(attempt: &Attempt) -> bool {
+    match attempt.ended {
+        Some(RecordEvent::Failed { cause: FailedAttempt::LockExpired, .. }) => attempt.forced,
+        Some(RecordEvent::Failed { cause: FailedAttempt::SessionEnded, .. } | RecordEvent::Forgotten) => true,
+        _ => false,
+    }
+}
+
+fn was_applied(attempt: &Attempt, word: AckType) -> bool {
+    match (word, attempt.ended) {
+        (AckType::Renew, _) => attempt.renewals > 0,
+        (AckType::Accept, Some(RecordEvent::Accepted)) => true,
+        (AckType::Reject, Some(RecordEvent::Rejected)) => true,
+        (AckType::Gap, Some(RecordEvent::Gap)) => true,
+        (AckType::Release, Some(RecordEvent::Failed { cause: FailedAttempt::Released, .. })) => true,
+        _ => false,
+    }
+}
+
+fn topic_range(topic: Uuid) -> std::ops::RangeInclusive<TopicIdPartition> {
+    TopicIdPartition { topic_id: topic, partition: 0 }..=TopicIdPartition { topic_id: topic, partition: i32::MAX }
+}
