@@ -42,8 +42,7 @@ fn a_word_about_records_whose_lock_was_lost_does_not_decide_about_them_when_they
 
 // Mutation: protocol/src/machine/ack_ledger/partition.rs
 // - self.lose_decisions(&lost, outcomes);
-// - for range in ranges {
-// + for range in ranges {
+// + let _ = lost;
 #[test]
 fn a_word_that_was_not_sent_when_its_records_came_again_has_failed() {
     let mut rig = Rig::joined(&[1]);
