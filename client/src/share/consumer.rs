@@ -12,6 +12,7 @@ use super::acks::{Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 use super::config::{AcknowledgementMode, ShareConsumerConfig};
 use super::decisions::Decisions;
 use super::handle::{Handle, deadline};
+use super::link::{Acknowledgement, Command};
 use super::part::Part;
 use super::record::ShareRecord;
 use super::records::ShareRecords;
@@ -150,7 +151,9 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
                     .remedy("acknowledge every record before polling, or set share.acknowledgement.mode=implicit"));
             }
         }
-        self.send_decisions();
+        for verdict in self.take_verdicts() {
+            self.handle.link.send(Command::Acknowledge(verdict));
+        }
         Ok(())
     }
 
@@ -281,32 +284,35 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
         Err(ClientError::new(ErrorKind::Invalid, ACKNOWLEDGING, reason).remedy(remedy))
     }
 
-    /// Sends what is decided; in implicit mode that is everything that was handed out, accepted.
-    fn send_decisions(&mut self) {
+    /// What is decided and has to be sent; in implicit mode that is everything that was handed out, accepted.
+    fn take_verdicts(&mut self) -> Vec<Acknowledgement> {
         if self.mode == AcknowledgementMode::Explicit {
             self.decide_unread();
         }
+        let mut verdicts = Vec::new();
         let mut undecided = Vec::new();
         for Handed { mut part, mut decisions, .. } in self.handed.drain(..) {
             if self.mode == AcknowledgementMode::Implicit {
                 let accepted = part.source.unread.accepted(&part.ranges);
-                self.handle.link.acknowledge(&part.source, accepted);
+                verdicts.extend(Acknowledgement::unanswered(&part.source, accepted));
                 continue;
             }
             let (renew, settle): (Vec<_>, Vec<_>) =
                 decisions.take().into_iter().partition(|verdict| verdict.ack == AckType::Renew);
             if let Some(renewed) = part.take_ranges(&renew) {
-                let settled = self.handle.link.settle(&renewed.source, renew, None);
+                let (verdict, settled) = Acknowledgement::answered(&renewed.source, renew);
+                verdicts.push(verdict);
                 self.renewing.push((settled, renewed));
             }
             part.take_ranges(&settle);
-            self.handle.link.acknowledge(&part.source, settle);
+            verdicts.extend(Acknowledgement::unanswered(&part.source, settle));
             let records = part.records();
             if records > 0 {
                 undecided.push(Handed { part, records, decisions });
             }
         }
         self.handed = undecided;
+        verdicts
     }
 
     /// Sends what is decided and waits for the answers to it, and to everything that was sent before, for up to `timeout`. In implicit mode
@@ -318,15 +324,15 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     /// [`ErrorKind::TimedOut`] when not everything was answered in time, [`ErrorKind::Closed`] or the error that ended the consumer. What the
     /// broker refused is in the results.
     pub async fn commit_sync(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
-        self.send_decisions();
-        self.handle.commit(timeout).await
+        let verdicts = self.take_verdicts();
+        self.handle.commit(verdicts, timeout).await
     }
 
     /// Sends what is decided at once, as [`commit_sync`](Self::commit_sync) does, without waiting for the answers. The future that it gives
     /// completes with them, and may be dropped.
     pub fn commit_async(&mut self) -> Commit {
-        self.send_decisions();
-        self.handle.link.commit()
+        let verdicts = self.take_verdicts();
+        self.handle.link.commit(verdicts)
     }
 
     /// Calls `callback` with each acknowledgement that ends, from now on: out of `poll`, `commit_sync` and `close`, in the task that calls

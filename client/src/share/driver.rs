@@ -149,7 +149,10 @@ impl Driver {
             // Whoever settles after closing learns it when the answer's sender is gone.
             Command::Acknowledge(_) if self.closing.is_some() => {}
             Command::Acknowledge(acknowledgement) => self.acknowledge(now, acknowledgement),
-            Command::Commit(answer) => {
+            Command::Commit { verdicts, answer } => {
+                for verdict in verdicts {
+                    self.command(Command::Acknowledge(verdict));
+                }
                 self.commits.insert(self.machine.commit(now), answer);
             }
             Command::Report => self.report = true,

@@ -16,7 +16,7 @@ use super::config::ShareConsumerConfig;
 use super::connections::Connections;
 use super::driver::{Driver, Status};
 use super::identity;
-use super::link::{Command, Link, Notice, closed};
+use super::link::{Acknowledgement, Command, Link, Notice, closed};
 use super::part::Part;
 use crate::error::{ClientError, ErrorKind};
 use crate::net::random;
@@ -190,9 +190,13 @@ impl Handle {
         }
     }
 
-    /// Sends everything that is acknowledged, and waits for the answers. Cancel-safe: what was sent stays sent.
-    pub(super) async fn commit(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
-        let commit = self.link.commit();
+    /// Sends verdicts and everything that was acknowledged, and waits for the answers. Cancel-safe: what was sent stays sent.
+    pub(super) async fn commit(
+        &mut self,
+        verdicts: Vec<Acknowledgement>,
+        timeout: Duration,
+    ) -> Result<CommitResults, ClientError> {
+        let commit = self.link.commit(verdicts);
         let results = timeout_at(deadline(timeout).into(), commit).await;
         self.absorb();
         match results {

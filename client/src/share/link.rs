@@ -26,8 +26,9 @@ pub(super) enum Command {
     Dropped(Part),
     /// Send verdicts.
     Acknowledge(Acknowledgement),
-    /// Send everything that is acknowledged at once, and tell when it is answered.
-    Commit(oneshot::Sender<CommitResults>),
+    /// Send these verdicts and everything that is acknowledged at once, and tell when it is answered. They come with the command: sent before
+    /// it, they could be answered before it, and their results would be missing.
+    Commit { verdicts: Vec<Acknowledgement>, answer: oneshot::Sender<CommitResults> },
     /// Tell how each acknowledgement ends.
     Report,
     /// Send what is acknowledged, leave the group, end. What is not done at the deadline stays undone.
@@ -43,6 +44,20 @@ pub(super) struct Acknowledgement {
     pub(super) answer: Option<Answer>,
     /// Whose deadline moves when the lock is renewed.
     pub(super) renewed: Option<Renewal>,
+}
+
+impl Acknowledgement {
+    /// Verdicts that nobody waits for, if there are any.
+    pub(super) fn unanswered(source: &Arc<Source>, ranges: Vec<AckRange>) -> Option<Self> {
+        (!ranges.is_empty()).then(|| Self { source: Arc::clone(source), ranges, answer: None, renewed: None })
+    }
+
+    /// Verdicts, and what their answer comes through.
+    pub(super) fn answered(source: &Arc<Source>, ranges: Vec<AckRange>) -> (Self, Settled) {
+        let (sender, receiver) = oneshot::channel();
+        let verdict = Self { source: Arc::clone(source), ranges, answer: Some(sender), renewed: None };
+        (verdict, Settled::waiting(receiver, source.partition()))
+    }
 }
 
 /// What the answer to an acknowledgement comes through.
@@ -78,24 +93,23 @@ impl Link {
 
     /// Sends verdicts that nobody waits for.
     pub(super) fn acknowledge(&self, source: &Arc<Source>, ranges: Vec<AckRange>) {
-        if !ranges.is_empty() {
-            let source = Arc::clone(source);
-            self.send(Command::Acknowledge(Acknowledgement { source, ranges, answer: None, renewed: None }));
+        if let Some(verdicts) = Acknowledgement::unanswered(source, ranges) {
+            self.send(Command::Acknowledge(verdicts));
         }
     }
 
     /// Sends verdicts, and gives what their answer comes through.
     pub(super) fn settle(&self, source: &Arc<Source>, ranges: Vec<AckRange>, renewed: Option<Renewal>) -> Settled {
-        let (sender, receiver) = oneshot::channel();
-        let (source, answer) = (Arc::clone(source), Some(sender));
-        let partition = source.partition();
-        self.send(Command::Acknowledge(Acknowledgement { source, ranges, answer, renewed }));
-        Settled::waiting(receiver, partition)
+        let (mut verdict, settled) = Acknowledgement::answered(source, ranges);
+        verdict.renewed = renewed;
+        self.send(Command::Acknowledge(verdict));
+        settled
     }
 
-    pub(super) fn commit(&self) -> Commit {
-        let (sender, receiver) = oneshot::channel();
-        self.send(Command::Commit(sender));
+    /// Sends verdicts and has everything that was acknowledged sent at once.
+    pub(super) fn commit(&self, verdicts: Vec<Acknowledgement>) -> Commit {
+        let (answer, receiver) = oneshot::channel();
+        self.send(Command::Commit { verdicts, answer });
         Commit(receiver)
     }
 }

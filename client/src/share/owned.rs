@@ -116,7 +116,7 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
     /// # Errors
     /// As [`ShareConsumer::commit_sync`](super::ShareConsumer::commit_sync).
     pub async fn commit_sync(&mut self, timeout: Duration) -> Result<CommitResults, ClientError> {
-        self.handle.commit(timeout).await
+        self.handle.commit(Vec::new(), timeout).await
     }
 
     /// How long the group locks the records that it hands out, once a broker has said so.

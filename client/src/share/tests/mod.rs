@@ -76,7 +76,8 @@ struct FakeDriver {
 enum Told {
     Taken(u32),
     Acknowledged(Vec<(i64, i64, i8)>),
-    Commit,
+    /// With these verdicts, which must not come before it.
+    Commit(Vec<(i64, i64, i8)>),
 }
 
 impl FakeDriver {
@@ -102,22 +103,27 @@ impl FakeDriver {
     fn told(&mut self) -> Vec<Told> {
         let mut told = Vec::new();
         while let Ok(command) = self.commands.try_recv() {
-            told.push(match command {
-                Command::Taken { records, .. } => Told::Taken(records),
-                Command::Commit(_) => Told::Commit,
-                Command::Acknowledge(acknowledgement) => {
-                    let short = |range: &AckRange| (range.first, range.last, range.ack as i8);
-                    let ranges = acknowledgement.ranges.iter().map(short).collect();
-                    if acknowledgement.answer.is_some() {
-                        self.waiting.push(acknowledgement);
-                    }
-                    Told::Acknowledged(ranges)
+            match command {
+                Command::Taken { records, .. } => told.push(Told::Taken(records)),
+                Command::Commit { verdicts, .. } => {
+                    let ranges = verdicts.into_iter().flat_map(|verdict| self.ranges(verdict));
+                    told.push(Told::Commit(ranges.collect()));
                 }
-                Command::Subscribe(_) | Command::Polled | Command::Report => continue,
+                Command::Acknowledge(verdict) => told.push(Told::Acknowledged(self.ranges(verdict))),
+                Command::Subscribe(_) | Command::Polled | Command::Report => {}
                 other => panic!("unexpected {other:?}"),
-            });
+            }
         }
         told
+    }
+
+    fn ranges(&mut self, verdict: Acknowledgement) -> Vec<(i64, i64, i8)> {
+        let short = |range: &AckRange| (range.first, range.last, range.ack as i8);
+        let ranges = verdict.ranges.iter().map(short).collect();
+        if verdict.answer.is_some() {
+            self.waiting.push(verdict);
+        }
+        ranges
     }
 
     /// Answers every acknowledgement that somebody waits for.
