@@ -147,7 +147,10 @@ impl Demand {
         let most = u64::from(options.fetch_max_records)
             .min(self.offset_bytes.map_or(u64::MAX, |bytes| AHEAD_BYTES / bytes.max(1)))
             .max(1);
-        if self.buffered >= ahead.min(most) {
+        let target = ahead.min(most);
+        // A slow caller is fetched for when half is gone: not a request for each of the few records that it takes.
+        let is_slow = ahead <= most;
+        if self.buffered >= target || is_slow && self.buffered > target / 2 {
             return None;
         }
         let share = ((ahead - self.buffered) / leaders.max(1)).clamp(1, most);
@@ -254,8 +257,10 @@ mod tests {
             demand.ask(Instant::now(), &options(), LOCK, 1, 0),
             Some(Ask { max_records: 100, acquire_mode: RECORD_LIMIT })
         );
-        demand.acquired(100);
-        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None);
+        demand.acquired(51);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None, "half of it is there");
+        demand.dropped(1);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records, 50);
     }
 
     #[test]

@@ -295,7 +295,7 @@ impl ShareConsumerMachine {
             self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
             self.metadata.refresh(now, Urgency::Now);
             if let Some(node) = self.nodes.get_mut(&node) {
-                node.back_off(now);
+                node.lost_connection(now);
             }
         }
     }

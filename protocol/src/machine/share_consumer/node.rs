@@ -37,6 +37,9 @@ const FIRST_WORD_AT_END: Duration = Duration::from_millis(10);
 /// behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
+/// How often the leaders of partitions are asked for whose broker is lost, whether or not the caller wants records now.
+const LOOK_FOR_LEADER: Duration = Duration::from_millis(200);
+
 /// Kafka's default of `share.partition.max.record.locks`: with so many records locked, a partition gives no more. Where
 /// a group's value is another, fetches go a moment late or early.
 pub(super) const RECORD_LOCKS: u64 = 2_000;
@@ -51,6 +54,8 @@ pub(super) struct Node {
     pub(super) backoff: Backoff,
     /// No request before this.
     pub(super) not_before: Option<Instant>,
+    /// When to look next who leads the partitions of a broker that is lost; `None` while it answers.
+    pub(super) look_for_leader: Option<Instant>,
     /// No fetch for records before this.
     pub(super) no_fetch_before: Option<Instant>,
     /// Decisions are to go out without waiting for a ride.
@@ -117,6 +122,7 @@ impl Node {
             in_flight: None,
             backoff: Backoff::new(options.retry_backoff, options.retry_backoff_max, seed ^ node as u64),
             not_before: None,
+            look_for_leader: None,
             no_fetch_before: None,
             flush: false,
             ending: false,
@@ -147,6 +153,21 @@ impl Node {
     /// No request for a while, longer with each failure in a row.
     pub(super) fn back_off(&mut self, now: Instant) {
         self.not_before = Some(now + self.backoff.next_delay());
+    }
+
+    /// The broker is lost: no request for a while, and somebody else may lead its partitions soon.
+    pub(super) fn lost_connection(&mut self, now: Instant) {
+        self.back_off(now);
+        self.look_for_leader = Some(now + LOOK_FOR_LEADER);
+    }
+
+    /// Whether it is time to look who leads the partitions of this lost broker.
+    pub(super) fn takes_a_look(&mut self, now: Instant) -> bool {
+        let is_due = self.look_for_leader.is_some_and(|at| at <= now && !self.session.wanted().is_empty());
+        if is_due {
+            self.look_for_leader = Some(now + LOOK_FOR_LEADER);
+        }
+        is_due
     }
 
     /// What comes next, where `ask` is what the caller wants of this broker now and `last_taken` when it last took

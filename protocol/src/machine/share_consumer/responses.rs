@@ -51,7 +51,7 @@ impl ShareConsumerMachine {
                 self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
                 self.metadata.refresh(now, Urgency::Now);
                 let Some(lost) = self.nodes.get_mut(&node) else { return };
-                lost.back_off(now);
+                lost.lost_connection(now);
                 if is_unreadable && !std::mem::replace(&mut lost.unreadable, true) {
                     let kind = MachineErrorKind::Unreadable { node, api: kind.api() };
                     self.fail_with(MachineError::passing(kind));
@@ -238,6 +238,7 @@ impl ShareConsumerMachine {
             ErrorCode::NONE => {
                 node.session.accepted();
                 node.reported = None;
+                node.look_for_leader = None;
                 // Opening proves little: a broker that opens session after session and keeps none would never be left
                 // in peace.
                 if !request.opening {
@@ -294,6 +295,25 @@ impl ShareConsumerMachine {
         false
     }
 
+    /// A broker that does not lead the partition any more, or does not have it, has forgotten what was acquired there.
+    /// Returns whether anything was.
+    fn lose_what_moved(&mut self, node_id: i32, topic_partition: TopicIdPartition, code: ErrorCode) -> bool {
+        let is_gone = matches!(
+            code,
+            ErrorCode::NOT_LEADER_OR_FOLLOWER
+                | ErrorCode::FENCED_LEADER_EPOCH
+                | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+                | ErrorCode::UNKNOWN_TOPIC_ID
+                | ErrorCode::INCONSISTENT_TOPIC_ID
+        );
+        let holds = |node: &Node| node.ledger.partitions().any(|held| held == topic_partition);
+        let loses = is_gone && self.nodes.get(&node_id).is_some_and(holds);
+        if loses {
+            self.lose_partition(node_id, topic_partition, code);
+        }
+        loses
+    }
+
     /// An error of one partition: a new leader is believed at once, else metadata is asked; `fetching`: it is not
     /// fetched for a while.
     fn partition_error(
@@ -306,6 +326,7 @@ impl ShareConsumerMachine {
         fetching: bool,
     ) {
         let mut is_told = false;
+        let held_any = self.lose_what_moved(node_id, topic_partition, code);
         match code {
             ErrorCode::NOT_LEADER_OR_FOLLOWER
             | ErrorCode::FENCED_LEADER_EPOCH
@@ -320,7 +341,8 @@ impl ShareConsumerMachine {
                 self.metadata.refresh(now, Urgency::Now);
             }
             ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::INCONSISTENT_TOPIC_ID => {
-                self.metadata.refresh(now, Urgency::Debounced);
+                // A broker that has acquired records of it did know it: the partition has moved, or the topic is gone.
+                self.metadata.refresh(now, if held_any { Urgency::Now } else { Urgency::Debounced });
             }
             code => is_told = !code.is_retriable(),
         }

@@ -150,7 +150,7 @@ impl ShareConsumerMachine {
         self.reassign = true;
     }
 
-    fn lose_partition(&mut self, id: i32, topic_partition: TopicIdPartition, error: ErrorCode) {
+    pub(super) fn lose_partition(&mut self, id: i32, topic_partition: TopicIdPartition, error: ErrorCode) {
         if let Some(node) = self.nodes.get_mut(&id) {
             node.ledger.fail_partition(topic_partition, error);
             let session = node.session.id();
@@ -220,6 +220,12 @@ impl ShareConsumerMachine {
             let ask = ask.filter(|_| !is_taken);
             let last_taken = self.demand.last_taken();
             let Some(node) = self.nodes.get_mut(&id) else { continue };
+            if node.takes_a_look(now) {
+                self.metadata.refresh(now, Urgency::Now);
+            }
+            if !node.session.wanted().is_empty() {
+                wait = earlier(wait, node.look_for_leader);
+            }
             node.ledger.expire(now);
             match node.next(now, ask, last_taken) {
                 Step::Wait(until) => wait = earlier(wait, until),

@@ -345,3 +345,50 @@ fn a_disconnect_that_is_told_twice_counts_once() {
     rig.sleep(ms(150));
     assert_eq!(rig.take_session(1).epoch(), 0);
 }
+
+#[test]
+fn what_waits_of_a_partition_that_its_broker_does_not_have_any_more_is_not_handed_out() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.sleep(ms(10));
+    let fetch = rig.take_session(1);
+    let early = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
+    rig.commit();
+    rig.respond(&fetch, fetched(vec![]));
+    let sent = rig.take_session(1);
+    // A broker that a reassignment took the partition from does not know it.
+    rig.respond(&sent, acked(&[(0, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)]));
+    assert_eq!(rig.result(early), Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+    let is_lost = |event: &Event| matches!(event, Event::PartitionLost { topic_partition, .. } if *topic_partition == partition(0));
+    assert!(rig.events.iter().any(is_lost));
+    // No later than the spacing of requests for metadata allows.
+    let lost = rig.log.len();
+    rig.sleep(ms(100));
+    let asked = rig.log[lost..].iter().any(|sent| matches!(sent.request, ClientRequest::Metadata(_)));
+    assert!(asked, "the new leader is asked for");
+}
+
+#[test]
+fn the_new_leader_of_a_lost_broker_is_looked_for_while_the_caller_has_enough() {
+    let looks = |rig: &Rig, since: usize| {
+        rig.log[since..].iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count()
+    };
+    let pass = |rig: &mut Rig, milliseconds: u64| {
+        for _ in 0..milliseconds {
+            rig.sleep(ms(1));
+            rig.answer_group();
+        }
+    };
+    let mut rig = Rig::joined(&[1, 2]);
+    rig.deliver(1, 0, 0, 999);
+    let lost = rig.log.len();
+    rig.disconnect(2);
+    pass(&mut rig, 3_000);
+    assert!((14..=18).contains(&looks(&rig, lost)), "{}", looks(&rig, lost));
+    rig.leaders = vec![1, 3];
+    pass(&mut rig, 200);
+    let found = rig.log.len();
+    pass(&mut rig, 2_000);
+    assert_eq!(looks(&rig, found), 0, "it is found");
+}
