@@ -3,6 +3,7 @@
 mod support;
 mod verdict;
 
+mod adversarial;
 mod bench_replay;
 mod demo;
 mod faults_codec;
@@ -54,6 +55,7 @@ pub static ALL: &[Proof] = &[
     faults_share::PROOF,
     tail_latency::PROOF,
     bench_replay::PROOF,
+    adversarial::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
