@@ -16,9 +16,6 @@ fn take_again(rig: &mut Rig) -> Acquisition {
     again
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - self.held.within(first, last).all(|held| held.value.number == number)
-// + self.held.within(first, last).all(|_| number > 0)
 #[test]
 fn a_word_about_records_whose_lock_was_lost_does_not_decide_about_them_when_they_came_again() {
     let mut rig = Rig::joined(&[1]);
@@ -40,9 +37,6 @@ fn a_word_about_records_whose_lock_was_lost_does_not_decide_about_them_when_they
     assert_eq!(rig.result(accepted), Ok(()));
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - self.lose_decisions(&lost, outcomes);
-// + let _ = lost;
 #[test]
 fn a_word_that_was_not_sent_when_its_records_came_again_has_failed() {
     let mut rig = Rig::joined(&[1]);
@@ -64,9 +58,6 @@ fn a_word_that_was_not_sent_when_its_records_came_again_has_failed() {
     assert_eq!(rig.result(accepted), Ok(()));
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - let mine = held.iter().filter(|held| held.value.number == number);
-// + let mine = held.iter().filter(|_| number > 0);
 #[test]
 fn letting_go_of_records_whose_lock_was_lost_keeps_what_came_again() {
     let mut rig = Rig::joined(&[1]);
