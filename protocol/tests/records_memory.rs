@@ -122,7 +122,8 @@ fn xerial_claims() -> Vec<u8> {
 fn zstd_zeros() -> Vec<u8> {
     let block = (128_u32 << 10) << 3 | 1 << 1;
     let block = [&block.to_le_bytes()[..3], &[0]].concat();
-    [&b"\x28\xb5\x2f\xfd\0\x88"[..], &block.repeat(16 << 10)].concat()
+    let last = &b"\x01\0\0"[..];
+    [&b"\x28\xb5\x2f\xfd\0\x88"[..], &block.repeat(16 << 10), last].concat()
 }
 
 /// Many small zstd frames that all claim a window of 128 MiB.

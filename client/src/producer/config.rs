@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ackflow_protocol::records::Compression;
+use ackflow_protocol::records::{Compression, CompressionLevel, LevelError};
 
 use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties};
 use crate::error::ClientError;
@@ -25,6 +25,8 @@ pub struct ProducerConfig {
     pub linger: Duration,
     /// `compression.type`.
     pub compression: Compression,
+    /// `compression.gzip.level`, `compression.lz4.level`, `compression.zstd.level`: that of `compression`. LZ4 has its default alone.
+    pub compression_level: CompressionLevel,
     /// `buffer.memory`: bytes of records that may wait to be confirmed; above that, sending waits.
     pub buffer_memory: usize,
     /// `max.block.ms`: how long sending waits for room and for metadata.
@@ -52,9 +54,6 @@ pub enum Acks {
 
 /// Keys of Kafka's producer that mean nothing to this one.
 const IGNORED_KEYS: &[&str] = &[
-    "compression.gzip.level",
-    "compression.lz4.level",
-    "compression.zstd.level",
     "interceptor.classes",
     "key.serializer",
     "metadata.max.idle.ms",
@@ -84,6 +83,7 @@ impl ProducerConfig {
             batch_size: 16 << 10,
             linger: Duration::from_millis(5),
             compression: Compression::None,
+            compression_level: CompressionLevel::default(),
             buffer_memory: 32 << 20,
             max_block: Duration::from_secs(60),
             max_request_size: 1 << 20,
@@ -123,6 +123,7 @@ impl ProducerConfig {
                 ClientError::config("compression.type", name, "not a value of this setting", remedy)
             })?;
         }
+        config.compression_level = compression_level(&mut p, config.compression)?;
         p.number("buffer.memory", 1..=1 << 40, &mut config.buffer_memory)?;
         p.millis("max.block.ms", 0..=i32::MAX as u64, &mut config.max_block)?;
         p.number("max.request.size", 1..=whole_int, &mut config.max_request_size)?;
@@ -180,6 +181,32 @@ impl ProducerConfig {
     }
 }
 
+/// The level of the codec that is used. Those of the others have to be levels of Kafka's.
+fn compression_level(p: &mut Properties<'_>, used: Compression) -> Result<CompressionLevel, ClientError> {
+    let mut chosen = CompressionLevel::default();
+    for (codec, key) in [
+        (Compression::Gzip, "compression.gzip.level"),
+        (Compression::Lz4, "compression.lz4.level"),
+        (Compression::Zstd, "compression.zstd.level"),
+    ] {
+        let Some(value) = p.get(key) else {
+            continue;
+        };
+        let refuse =
+            |reason: &str| Err(ClientError::config(key, value, reason, "remove it, or give a level that there is"));
+        let Ok(level) = value.parse() else {
+            return refuse("not a number");
+        };
+        match CompressionLevel::new(codec, level) {
+            Ok(level) if codec == used => chosen = level,
+            Ok(_) => {}
+            Err(LevelError::OneLevel { .. }) if codec != used => {}
+            Err(error) => return refuse(&error.to_string()),
+        }
+    }
+    Ok(chosen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +250,28 @@ mod tests {
         ] {
             let error = read(pairs).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn levels_are_taken_where_there_are_such_and_refused_by_name_elsewhere() {
+        let level = |codec, level| CompressionLevel::new(codec, level).unwrap();
+        let of = |kind, key, value| read(&[("compression.type", kind), (key, value)]);
+        let taken = |kind, key, value| of(kind, key, value).unwrap().compression_level;
+        assert_eq!(taken("gzip", "compression.gzip.level", "9"), level(Compression::Gzip, 9));
+        assert_eq!(taken("zstd", "compression.zstd.level", "-7"), level(Compression::Zstd, -7));
+        assert_eq!(taken("lz4", "compression.lz4.level", "9"), level(Compression::Lz4, 9));
+        // Of codecs that are not used.
+        assert_eq!(taken("gzip", "compression.lz4.level", "12"), CompressionLevel::default());
+        assert_eq!(taken("none", "compression.gzip.level", "9"), CompressionLevel::default());
+        for (kind, key, value, reason) in [
+            ("lz4", "compression.lz4.level", "12", "one level alone"),
+            ("gzip", "compression.lz4.level", "18", "levels 1 to 17"),
+            ("gzip", "compression.gzip.level", "0", "levels 1 to 9"),
+            ("zstd", "compression.zstd.level", "best", "not a number"),
+        ] {
+            let error = of(kind, key, value).unwrap_err().to_string();
+            assert!(error.contains(&format!("{key}={value}")) && error.contains(reason), "{error}");
         }
     }
 }

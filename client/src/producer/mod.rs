@@ -80,6 +80,7 @@ impl Producer {
             batch_size: config.batch_size,
             linger: config.linger,
             compression: config.compression,
+            compression_level: config.compression_level,
             delivery_timeout: config.delivery_timeout,
             retries: config.retries,
             max_in_flight: config.max_in_flight,

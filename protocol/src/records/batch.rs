@@ -178,8 +178,7 @@ impl RecordBatch {
     /// The same batch with records that can be read. An uncompressed batch is given back as it is, without a copy.
     ///
     /// At most `limit` bytes come out ([`DEFAULT_DECOMPRESSION_LIMIT`] is a good value), whatever sizes the compressed
-    /// data claims; what is allocated grows with what was really inflated. zstd holds its window on top, which is never
-    /// larger than what was inflated.
+    /// data claims; what is allocated grows with what was really inflated, from 8 MiB on at most.
     ///
     /// # Errors
     /// [`BatchError::Decompress`] and [`BatchError::DecompressedTooLarge`].

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{
-    compression::Compression,
+    compression::{Compression, CompressionLevel},
     header::{BATCH_OVERHEAD, BatchHeader, LOG_OVERHEAD, TRANSACTIONAL},
     headers::Header,
     rewrite::set_crc,
@@ -15,6 +15,8 @@ use super::{
 pub struct BatchOptions {
     /// Codec of the records.
     pub compression: Compression,
+    /// How hard the codec tries.
+    pub level: CompressionLevel,
     /// Size in bytes, before compression, above which [`BatchBuilder::try_append`] says that the batch is full. The
     /// first record always fits.
     pub max_size: usize,
@@ -32,6 +34,7 @@ impl Default for BatchOptions {
     fn default() -> Self {
         Self {
             compression: Compression::None,
+            level: CompressionLevel::default(),
             max_size: 16 << 10,
             transactional: false,
             producer_id: -1,
@@ -178,7 +181,7 @@ impl BatchBuilder {
                 let records = &self.buffer[BATCH_OVERHEAD..];
                 let mut batch = Vec::with_capacity(BATCH_OVERHEAD + records.len() / 2);
                 batch.resize(BATCH_OVERHEAD, 0);
-                codec.compress(records, &mut batch);
+                codec.compress_at(options.level, records, &mut batch);
                 batch
             }
         };

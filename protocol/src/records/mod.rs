@@ -46,7 +46,7 @@ mod tests;
 pub use batch::{DEFAULT_DECOMPRESSION_LIMIT, RecordBatch};
 pub use batches::Batches;
 pub use builder::{BatchBuilder, BatchOptions, BuildError};
-pub use compression::{Compression, DecompressError, UnknownCompression};
+pub use compression::{Compression, CompressionLevel, DecompressError, LevelError, UnknownCompression};
 pub use error::{BatchError, RecordFault};
 pub use header::{BATCH_OVERHEAD, TimestampType};
 pub use headers::{Header, Headers};

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ackflow_protocol::records::{BatchBuilder, BatchOptions, BuildError, Compression, Header};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, BuildError, Compression, CompressionLevel, Header};
 use ackflow_protocol::wire::Uuid;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -38,6 +38,7 @@ pub(super) struct Limits {
     pub(super) batch_size: usize,
     pub(super) linger: Duration,
     pub(super) compression: Compression,
+    pub(super) compression_level: CompressionLevel,
     pub(super) delivery_timeout: Duration,
     pub(super) retries: u32,
     pub(super) max_in_flight: usize,
@@ -223,6 +224,7 @@ impl Queue {
         self.incomplete.push_back(promise.completion().clone());
         let options = BatchOptions {
             compression: self.limits.compression,
+            level: self.limits.compression_level,
             max_size: self.limits.batch_size,
             ..BatchOptions::default()
         };

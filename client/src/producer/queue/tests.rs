@@ -20,6 +20,7 @@ fn queue(limits: impl FnOnce(&mut Limits)) -> Queue {
         batch_size: 200,
         linger: Duration::ZERO,
         compression: Compression::None,
+        compression_level: CompressionLevel::default(),
         delivery_timeout: DELIVERY_TIMEOUT,
         retries: i32::MAX as u32,
         max_in_flight: 5,

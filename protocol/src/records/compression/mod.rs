@@ -1,6 +1,7 @@
 //! The codecs of record batches, all in pure Rust.
 
 mod gzip;
+mod level;
 mod lz4;
 mod output;
 mod snappy;
@@ -8,6 +9,7 @@ mod zstd;
 
 use std::{fmt, str::FromStr};
 
+pub use level::{CompressionLevel, LevelError};
 use output::Output;
 
 /// How the records of a batch are compressed (`compression.type`).
@@ -16,14 +18,14 @@ pub enum Compression {
     /// Not at all.
     #[default]
     None,
-    /// RFC 1952, level 6; several members are read as one stream.
+    /// RFC 1952; several members are read as one stream.
     Gzip,
     /// Snappy: written in the block format of the Java library that Kafka uses (snappy-java, also called xerial), read
     /// in that and raw.
     Snappy,
     /// One LZ4 frame of independent 64 KiB blocks.
     Lz4,
-    /// RFC 8878; one frame is written, any number are read. It is written fast rather than small.
+    /// RFC 8878; one frame is written, any number are read.
     Zstd,
 }
 
@@ -52,19 +54,25 @@ impl Compression {
         }
     }
 
-    /// Compresses `input` and appends the result to `out`.
+    /// Compresses `input` at the codec's default level and appends the result to `out`.
     pub fn compress(self, input: &[u8], out: &mut Vec<u8>) {
+        self.compress_at(CompressionLevel::default(), input, out);
+    }
+
+    /// Compresses `input` and appends the result to `out`. A level that is of another codec, and that this one does not
+    /// have, is the default.
+    pub fn compress_at(self, level: CompressionLevel, input: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::None => out.extend_from_slice(input),
-            Self::Gzip => gzip::compress(input, out),
+            Self::Gzip => gzip::compress(level.of_gzip(), input, out),
             Self::Snappy => snappy::compress(input, out),
             Self::Lz4 => lz4::compress(input, out),
-            Self::Zstd => zstd::compress(input, out),
+            Self::Zstd => zstd::compress(level.of_zstd(), input, out),
         }
     }
 
     /// Inflates `input`, to at most `limit` bytes. Memory is taken as output comes, not by the sizes that the input
-    /// claims.
+    /// claims; of zstd, which is written straight into the output, 8 MiB at most before any has come.
     ///
     /// # Errors
     /// When the codec refuses the input, when the input ends too early or goes on too long, and when the limit is

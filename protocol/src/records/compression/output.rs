@@ -52,4 +52,30 @@ impl Output {
         self.bytes.resize(start + len, 0);
         fill(&mut self.bytes[start..])
     }
+
+    /// Lets `fill` write into room for `first` bytes, and into twice as much whenever it says that this is not enough
+    /// (`None`), until it says how many bytes it has written. It begins anew each time.
+    pub(super) fn fill_growing(
+        &mut self,
+        first: usize,
+        mut fill: impl FnMut(&mut [u8]) -> Result<Option<usize>, Fault>,
+    ) -> Result<(), Fault> {
+        let start = self.bytes.len();
+        let mut len = first.min(self.limit - start);
+        loop {
+            self.bytes.resize(start + len, 0);
+            if let Some(written) = fill(&mut self.bytes[start..])? {
+                self.bytes.truncate(start + written);
+                break;
+            }
+            if len == self.limit - start {
+                return Err(Fault::TooLarge);
+            }
+            len = len.max(1).saturating_mul(2).min(self.limit - start);
+        }
+        if self.bytes.capacity() / 2 > self.bytes.len() {
+            self.bytes.shrink_to_fit();
+        }
+        Ok(())
+    }
 }

@@ -1,5 +1,7 @@
 //! The four codecs: forms that clients write, and limits.
 
+use structured_zstd::encoding::FrameCompressor;
+
 use super::*;
 
 /// Text of `len` bytes that shrinks a little.
@@ -66,8 +68,8 @@ fn input_that_is_cut_short_is_never_taken_for_the_whole() {
 }
 
 // Mutation: protocol/src/records/compression/zstd.rs
-// - while !input.is_empty() {
-// + if !input.is_empty() {
+// - match decoder.decode_all(input, room) {
+// + match decoder.decode_all(&input[..find_frame_compressed_size(input).unwrap()], room) {
 #[test]
 fn row_39_zstd_frames_are_read_until_the_input_ends() {
     let skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc";
@@ -85,7 +87,7 @@ fn row_39_zstd_frames_are_read_until_the_input_ends() {
     assert_eq!(streamed.records().next().unwrap().unwrap().value, Some(&b"hello"[..]));
 
     let cut = [frames[0], &skippable[..9]].concat();
-    assert!(reason(Compression::Zstd.decompress(&cut, 1 << 20)).contains("skippable"));
+    assert!(reason(Compression::Zstd.decompress(&cut, 1 << 20)).contains("ends early"));
 }
 
 /// A frame without content size and with a window of 2^27 bytes, as level 22 writes: raw blocks of `parts`.
@@ -100,17 +102,17 @@ fn zstd_window_27(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 // Mutation: protocol/src/records/compression/zstd.rs
-// - if frame.can_collect() > out.room() {
-// + if frame.can_collect() as u64 > frame.content_size() {
+// - let most = most(input)?;
+// + let most = if input.get(5) > Some(&0x68) { return Err(Fault::corrupt("a window above 8 MiB")) } else { most(input)? };
 #[test]
 fn row_39_a_zstd_window_of_128_mib_is_accepted() {
     let frame = zstd_window_27(&[&HELLO[..3], b"", &HELLO[3..]]);
     assert_eq!(Compression::Zstd.decompress(&frame, 1 << 20).unwrap(), HELLO);
 }
 
-// Mutation: protocol/src/records/compression/zstd.rs
-// - if frame.can_collect() > out.room() {
-// + if false {
+// Mutation: protocol/src/records/compression/output.rs
+// - let mut len = first.min(self.limit - start);
+// + let mut len = first.max(self.limit - start);
 #[test]
 fn row_42_the_limit_holds_also_while_zstd_keeps_everything_in_its_window() {
     let block = vec![7; 100_000];
@@ -122,13 +124,59 @@ fn row_42_the_limit_holds_also_while_zstd_keeps_everything_in_its_window() {
     }
 }
 
+/// A frame with a content checksum, which our own have not.
+fn zstd_with_checksum(input: &[u8]) -> Vec<u8> {
+    let mut frame: FrameCompressor = FrameCompressor::new(structured_zstd::encoding::CompressionLevel::Default);
+    frame.set_content_checksum(true);
+    frame.compress_independent_frame(input)
+}
+
 #[test]
 fn a_zstd_content_checksum_is_verified() {
-    let mut frame = compressed(Compression::Zstd, HELLO);
-    let descriptor = frame[4];
-    assert_eq!(descriptor & 4, 4, "the encoder writes a checksum");
-    *frame.last_mut().unwrap() ^= 1;
-    assert!(reason(Compression::Zstd.decompress(&frame, 1 << 20)).contains("checksum"));
+    for len in [1, HELLO.len(), 300_000] {
+        let input = text(len);
+        let mut frame = zstd_with_checksum(&input);
+        assert_eq!(Compression::Zstd.decompress(&frame, 1 << 20), Ok(input));
+        *frame.last_mut().unwrap() ^= 1;
+        assert!(reason(Compression::Zstd.decompress(&frame, 1 << 20)).contains("checksum"));
+    }
+}
+
+/// The frame without its content size: as streams are written, Kafka's among them.
+fn zstd_streamed(input: &[u8]) -> Vec<u8> {
+    let mut frame: FrameCompressor = FrameCompressor::new(structured_zstd::encoding::CompressionLevel::Fastest);
+    frame.set_content_size_flag(false);
+    frame.compress_independent_frame(input)
+}
+
+#[test]
+fn a_zstd_stream_may_become_many_times_as_large_as_was_thought() {
+    let input = text(3_000).repeat(4_000);
+    let small = zstd_streamed(&input);
+    assert!(input.len() > 11 << 20 && small.len() < 1 << 20);
+    assert_eq!(Compression::Zstd.decompress(&small, 16 << 20).unwrap(), input);
+    assert_eq!(Compression::Zstd.decompress(&small, input.len()).unwrap().len(), input.len());
+    let limit = input.len() - 1;
+    assert_eq!(Compression::Zstd.decompress(&small, limit), Err(DecompressError::TooLarge { limit }));
+    // Where the limit is reached within a block, and within a sequence of one.
+    for len in (1..=2_100).step_by(7) {
+        let (input, limit) = (records_of_json(len), len - 1);
+        let small = zstd_streamed(&input);
+        assert_eq!(Compression::Zstd.decompress(&small, len), Ok(input), "{len}");
+        assert_eq!(Compression::Zstd.decompress(&small, limit), Err(DecompressError::TooLarge { limit }), "{len}");
+    }
+}
+
+#[test]
+fn a_zstd_frame_that_claims_more_than_its_blocks_can_become_is_corrupt() {
+    let claims = only_batch(fixture("zstd_claims_8GiB")).decompress(DEFAULT_DECOMPRESSION_LIMIT).unwrap_err();
+    assert!(matches!(claims, BatchError::Decompress { .. }), "{claims}");
+}
+
+#[test]
+fn a_small_zstd_frame_of_a_large_window_keeps_little_memory() {
+    let out = Compression::Zstd.decompress(&zstd_window_27(&[HELLO]), 1 << 30).unwrap();
+    assert!(out.capacity() < 2 * HELLO.len() + 64, "{} bytes for {}", out.capacity(), out.len());
 }
 
 // Mutation: protocol/src/records/compression/lz4.rs
@@ -213,4 +261,51 @@ fn row_42_the_rle_batch_inflates_under_the_default_limit_and_not_under_1_mib() {
     let batch = batch.decompress(DEFAULT_DECOMPRESSION_LIMIT).unwrap();
     assert_eq!(batch.body().len(), 16 << 20);
     assert!(batch.records().next().unwrap().is_err(), "zeros are no records");
+}
+
+/// What Kafka's clients and librdkafka send at their levels differs in size alone.
+#[test]
+fn levels_are_kafkas_and_trade_time_for_size() {
+    let input = records_of_json(60_000);
+    let sizes = |codec: Compression, levels: &[i32]| -> Vec<usize> {
+        let size = |level: &i32| {
+            let mut out = Vec::new();
+            codec.compress_at(CompressionLevel::new(codec, *level).unwrap(), &input, &mut out);
+            assert_eq!(codec.decompress(&out, input.len()).as_deref(), Ok(&input[..]), "{codec} at {level}");
+            out.len()
+        };
+        levels.iter().map(size).collect()
+    };
+    let [worst, usual, also_usual, best] = sizes(Compression::Gzip, &[1, 6, -1, 9])[..] else { panic!("four sizes") };
+    assert!(worst > usual && usual == also_usual && best != usual, "{worst} {usual} {also_usual} {best}");
+    assert_eq!(compressed(Compression::Gzip, &input).len(), usual);
+    let sizes_of_zstd = sizes(Compression::Zstd, &[-131_072, -5, 1, 3, 9, 22]);
+    assert!(sizes_of_zstd[0] > sizes_of_zstd[2] && sizes_of_zstd[1] > sizes_of_zstd[2], "{sizes_of_zstd:?}");
+    assert!(sizes_of_zstd[3] > sizes_of_zstd[4] && sizes_of_zstd[4] > sizes_of_zstd[5], "{sizes_of_zstd:?}");
+    assert_eq!(compressed(Compression::Zstd, &input).len(), sizes_of_zstd[3]);
+    assert_eq!(sizes(Compression::Lz4, &[9]), [compressed(Compression::Lz4, &input).len()]);
+}
+
+fn records_of_json(len: usize) -> Vec<u8> {
+    let record = |i: usize| {
+        let random = i.wrapping_mul(2_654_435_761) >> 7;
+        format!("{{\"id\":{i},\"user\":\"user-{}\",\"amount\":{}}}", random % 997, random % 10_007)
+    };
+    (0..).flat_map(|i| record(i).into_bytes()).take(len).collect()
+}
+
+#[test]
+fn levels_that_a_codec_does_not_have_are_refused_by_name() {
+    for (codec, level, words) in [
+        (Compression::Gzip, 0, "gzip has levels 1 to 9"),
+        (Compression::Gzip, 10, "gzip has levels"),
+        (Compression::Zstd, 23, "zstd has levels -131072 to 22"),
+        (Compression::Lz4, 18, "lz4 has levels 1 to 17"),
+        (Compression::Lz4, 12, "one level alone"),
+        (Compression::Snappy, 1, "snappy has no levels"),
+        (Compression::None, 1, "none has no levels"),
+    ] {
+        let error = CompressionLevel::new(codec, level).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
