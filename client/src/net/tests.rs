@@ -229,6 +229,9 @@ async fn an_answer_that_is_cut_or_too_long_names_message_and_field() {
     }
 }
 
+// Mutation: client/src/net/queue.rs
+// - let _ = waiter.answer.send(Ok(frame));
+// + if waiter.answer.send(Ok(frame)).is_err() { return false; }
 /// Callers give up at random moments, and still every frame arrives whole and
 /// every caller that stays gets its own answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -278,6 +281,9 @@ async fn row_61_callers_that_go_away_leave_the_connection_whole() {
     }
 }
 
+// Mutation: client/src/net/queue.rs
+// - let _ = waiter.answer.send(Ok(frame));
+// + if waiter.answer.send(Ok(frame)).is_err() { return false; }
 #[tokio::test]
 async fn row_61_a_large_request_to_a_slow_reader_arrives_whole_though_its_caller_has_gone() {
     let (connection, mut wire) = pair(&NetConfig::default()).await;
@@ -303,6 +309,9 @@ async fn a_request_without_an_answer_ends_the_connection() {
     assert!(wire.try_request().await.is_none());
 }
 
+// Mutation: client/src/net/queue.rs
+// - ErrorKind::Disconnected | ErrorKind::TimedOut => reason.clone().of_kind(ErrorKind::NotSent),
+// + ErrorKind::Disconnected | ErrorKind::TimedOut => reason.clone(),
 #[tokio::test]
 async fn row_75_a_connection_that_the_broker_closes_while_idle_says_so_at_once() {
     let (connection, wire) = pair(&NetConfig::default()).await;
@@ -312,6 +321,9 @@ async fn row_75_a_connection_that_the_broker_closes_while_idle_says_so_at_once()
     assert_eq!(error.kind(), ErrorKind::NotSent);
 }
 
+// Mutation: client/src/net/queue.rs
+// - let reason = if is_unsent { not_sent(&reason) } else { reason.clone() };
+// + let reason = not_sent(&reason);
 #[tokio::test]
 async fn row_75_a_request_that_was_written_before_the_end_is_unclear() {
     let (connection, mut wire) = pair(&NetConfig::default()).await;
@@ -321,6 +333,9 @@ async fn row_75_a_request_that_was_written_before_the_end_is_unclear() {
     assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Disconnected);
 }
 
+// Mutation: client/src/net/queue.rs
+// - state.waiting.is_empty().then_some(state.last_activity)
+// + Some(state.last_activity)
 #[tokio::test]
 async fn row_75_an_idle_connection_is_closed_here_first_but_not_one_in_use() {
     let config = NetConfig { max_idle: Duration::from_millis(150), ..Default::default() };

@@ -108,6 +108,9 @@ pub(crate) async fn the_callback_hears_of_every_acknowledgement_once(cluster: Cl
     consumer.close(10 * SECOND).await.unwrap();
 }
 
+// Mutation: client/src/share/handle.rs
+// - return Ok(Some(part));
+// + tokio::task::yield_now().await; return Ok(Some(part));
 pub(crate) async fn row_62_records_survive_polls_that_are_dropped(cluster: Cluster) {
     for batch in 0..20 {
         cluster.produce(batch % 3, 0..500).await;

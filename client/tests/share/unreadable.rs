@@ -26,6 +26,9 @@ pub(crate) async fn typed_keys_and_values_are_lent(cluster: Cluster) {
     cluster.no_lag_is_left().await;
 }
 
+// Mutation: client/src/share/unread.rs
+// - self.lock().set(first, last, ack);
+// +
 pub(crate) async fn row_15_a_record_that_is_refused_comes_again_up_to_the_limit_and_no_other_does(cluster: Cluster) {
     cluster.set_group_config("share.delivery.count.limit", "2").await;
     cluster.produce(0, 0..10).await;
@@ -89,6 +92,9 @@ fn undecodable(base_offset: i64) -> Bytes {
     batch.into()
 }
 
+// Mutation: protocol/src/machine/acquisition/mod.rs
+// - Err(error) => self.bad(last, AckType::Release, error),
+// + Err(error) => self.bad(last, AckType::Reject, error),
 #[tokio::test]
 async fn row_16_a_batch_that_cannot_be_decompressed_is_released_and_costs_no_other_record_anything() {
     within_a_minute(async {

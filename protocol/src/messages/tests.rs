@@ -225,6 +225,9 @@ fn row_26_a_topic_that_was_asked_for_by_id_may_have_no_name() {
     assert_eq!(metadata::MetadataResponse::from_bytes(bytes, 11).unwrap_err().path(), "topics[0].name");
 }
 
+// Mutation: protocol/src/messages/share_group_describe.rs
+// - w.string("topicName", &self.topic_name);
+// +
 #[test]
 fn row_50_structs_of_one_name_are_scoped_by_message() {
     let heartbeat = ShareGroupHeartbeatResponse {

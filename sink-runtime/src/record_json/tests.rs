@@ -29,6 +29,9 @@ fn a_record_is_one_line_with_its_fields_in_order() {
     );
 }
 
+// Mutation: sink-runtime/src/record_json.rs
+// - None => Value::Null,
+// + None => Value::String("".into()),
 #[test]
 fn row_71_null_empty_and_binary_are_kept_apart() {
     for (value, written) in [

@@ -52,6 +52,9 @@ async fn what_a_task_buffers_is_flushed_and_accepted() {
     assert_eq!(cluster.lag(0).await, Some(0));
 }
 
+// Mutation: sink-runtime/src/worker/machine/held.rs
+// - item.todo = not_written;
+// + item.written.extend(not_written);
 #[tokio::test]
 async fn row_68_a_stop_does_not_accept_a_put_that_failed() {
     let cluster = Cluster::new(1).await;

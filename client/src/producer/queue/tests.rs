@@ -146,6 +146,9 @@ impl Random {
     }
 }
 
+// Mutation: client/src/producer/queue/mod.rs
+// - if let (Some(producer), None) = (self.producer, batch.sequence) {
+// + if let Some(producer) = self.producer {
 /// Lost requests, lost answers, cut connections, errors before and after the append, batches that the leader refuses: every
 /// record that was not refused is in the log once and in order.
 #[test]
@@ -212,6 +215,9 @@ fn row_60_whatever_is_lost_each_record_is_written_once_and_in_order() {
     }
 }
 
+// Mutation: client/src/producer/queue/mod.rs
+// - if let (Some(producer), None) = (self.producer, batch.sequence) {
+// + if let Some(producer) = self.producer {
 #[test]
 fn row_60_a_retry_has_the_same_bytes() {
     let now = Instant::now();
@@ -229,6 +235,9 @@ fn row_60_a_retry_has_the_same_bytes() {
     assert_eq!(batch.records, first);
 }
 
+// Mutation: client/src/producer/queue/mod.rs
+// - is_behind_break || (self.sent_again > 0 && batch.attempts == 0)
+// + is_behind_break
 #[test]
 fn row_60_new_batches_wait_for_those_that_are_sent_again() {
     let now = Instant::now();
@@ -272,6 +281,9 @@ fn five_in_flight(queue: &mut Queue, now: Instant) -> (Vec<Batch>, Vec<DeliveryF
     (batches, deliveries)
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - self.next_sequence = 0;
+// +
 #[test]
 fn row_59_a_batch_that_expires_in_the_middle_begins_a_new_epoch_from_0() {
     let mut now = Instant::now();
@@ -300,6 +312,9 @@ fn row_59_a_batch_that_expires_in_the_middle_begins_a_new_epoch_from_0() {
     assert!(outcome(late).unwrap().is_ok());
 }
 
+// Mutation: client/src/producer/queue/mod.rs
+// - sequence: None,
+// + sequence: Some(0),
 #[test]
 fn row_59_a_batch_that_expires_before_it_was_sent_leaves_no_gap() {
     let mut now = Instant::now();
@@ -314,6 +329,9 @@ fn row_59_a_batch_that_expires_before_it_was_sent_leaves_no_gap() {
     assert_eq!(contents(&take(&mut queue, now).unwrap().records), (77, 0, 0, vec!["next".into()]));
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - match producer.epoch.checked_add(1) {
+// + match Some(producer.epoch) {
 #[test]
 fn row_59_a_producer_that_the_broker_has_forgotten_goes_on_under_the_next_epoch() {
     let now = Instant::now();
@@ -332,6 +350,9 @@ fn row_59_a_producer_that_the_broker_has_forgotten_goes_on_under_the_next_epoch(
     assert!(deliveries.into_iter().all(|delivery| outcome(delivery).unwrap().is_ok()));
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - if !self.draining {
+// + if true {
 #[test]
 fn row_60_out_of_sequence_after_a_lost_batch_is_its_consequence_and_changes_no_numbers() {
     let now = Instant::now();
@@ -346,6 +367,9 @@ fn row_60_out_of_sequence_after_a_lost_batch_is_its_consequence_and_changes_no_n
     assert_eq!(again, bytes);
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - self.broken = Some(Break { at: 0, id_is_refused: true });
+// + self.broken = Some(Break { at: 0, id_is_refused: false });
 #[test]
 fn row_60_a_fenced_producer_fails_the_batch_and_goes_on_under_another_id() {
     let now = Instant::now();

@@ -11,6 +11,9 @@ fn record(value: &str) -> ProducerRecord {
     ProducerRecord::new(TOPIC, value.to_owned())
 }
 
+// Mutation: client/src/producer/verdict.rs
+// - if code.is_none() || (idempotent && code == ErrorCode::DUPLICATE_SEQUENCE_NUMBER) {
+// + if code.is_none() {
 #[tokio::test]
 async fn row_60_a_batch_whose_answer_was_lost_comes_again_and_a_duplicate_is_a_success() {
     let (_cluster, mut broker) = single().await;
@@ -31,6 +34,9 @@ async fn row_60_a_batch_whose_answer_was_lost_comes_again_and_a_duplicate_is_a_s
     }
 }
 
+// Mutation: client/src/producer/verdict.rs
+// - _ if code.is_retriable() => Verdict::Again(error),
+// + _ if code.is_retriable() && code != ErrorCode::REQUEST_TIMED_OUT => Verdict::Again(error),
 #[tokio::test]
 async fn row_60_a_time_out_on_the_broker_is_not_taken_for_not_written() {
     let (_cluster, mut broker) = single().await;
@@ -45,6 +51,9 @@ async fn row_60_a_time_out_on_the_broker_is_not_taken_for_not_written() {
     assert_eq!(delivery.await.unwrap().offset, Some(0));
 }
 
+// Mutation: client/src/producer/verdict.rs
+// - ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_ID_MAPPING
+// + ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::INVALID_PRODUCER_ID_MAPPING
 #[tokio::test]
 async fn row_60_a_fenced_producer_does_not_try_again() {
     let (cluster, mut broker) = single().await;
@@ -63,6 +72,9 @@ async fn row_60_a_fenced_producer_does_not_try_again() {
     delivery.await.unwrap();
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - self.next_sequence = 0;
+// +
 #[tokio::test]
 async fn row_59_a_batch_without_an_answer_expires_and_those_behind_it_go_on_from_0() {
     let (_cluster, mut broker) = single().await;
@@ -96,6 +108,9 @@ async fn row_59_a_batch_without_an_answer_expires_and_those_behind_it_go_on_from
     next.await.unwrap();
 }
 
+// Mutation: client/src/producer/queue/recovery.rs
+// - match producer.epoch.checked_add(1) {
+// + match Some(producer.epoch) {
 #[tokio::test]
 async fn row_59_a_broker_that_forgot_the_producer_gets_a_new_epoch_from_0() {
     for code in [ErrorCode::UNKNOWN_PRODUCER_ID, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER] {

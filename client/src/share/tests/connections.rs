@@ -159,6 +159,9 @@ async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
     assert_eq!(failed, HashSet::from([RequestId(1), RequestId(2)]));
 }
 
+// Mutation: client/src/share/connections.rs
+// - let mut candidates = self.brokers.clone();
+// + let mut candidates: Vec<Address> = Vec::new();
 #[tokio::test]
 async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
     let (refused, first, second) = (Peer::bind().await.port(), Peer::bind().await, Peer::bind().await);

@@ -76,6 +76,9 @@ async fn implicit_the_rest_of_a_malformed_batch_is_rejected() {
     assert_eq!(driver.told()[1], Told::Acknowledged(vec![(0, 2, ACCEPT), (3, 4, REJECT)]));
 }
 
+// Mutation: client/src/share/unread.rs
+// - self.lock().set(first, last, ack);
+// +
 #[tokio::test]
 async fn row_15_explicit_a_refused_record_is_decided_by_itself_and_can_be_decided_by_offset() {
     let (mut consumer, mut driver) = consumer(Explicit, refusing(&[1, 2]));

@@ -107,6 +107,9 @@ fn a_kept_handle_reads_the_same_bytes_without_a_copy() {
     assert_eq!(offsets(&kept), [0]);
 }
 
+// Mutation: sink-runtime/src/convert/string.rs
+// - Ok(bytes.map_or(Value::Null, |bytes| Value::String(String::from_utf8_lossy(bytes))))
+// + Ok(Value::String(String::from_utf8_lossy(bytes.unwrap_or_default())))
 #[test]
 fn row_71_malformed_text_and_null_keys_do_no_harm() {
     let values: &[Option<&[u8]>] = &[Some(&[0xff, b'a']), None, Some(b"")];

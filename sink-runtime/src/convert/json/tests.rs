@@ -35,6 +35,9 @@ fn line_breaks_between_tokens_go() {
     assert_eq!(schemaless("{\r\n  \"a\": [\n1,\n2]\n}"), Ok(Value::Json(r#"{  "a": [1,2]}"#.into())));
 }
 
+// Mutation: sink-runtime/src/convert/json/mod.rs
+// - (_, None) | (None, Some([])) => Ok(Value::Null),
+// + (_, None) => Ok(Value::Null),
 #[test]
 fn row_71_null_stays_null_and_empty_is_null_without_schemas() {
     for settings in [&[][..], &[("schemas.enable", "false")]] {

@@ -113,6 +113,9 @@ fn a_commit_that_fails_for_good_releases_what_was_put() {
     bench.leaves_and_ends(TaskState::Failed);
 }
 
+// Mutation: sink-runtime/src/worker/machine/held.rs
+// - item.todo = not_written;
+// + item.written.extend(not_written);
 #[test]
 fn row_68_a_failed_put_is_not_accepted_by_the_commit_that_follows() {
     let mut bench = Bench::putting(buffers(), &[range(0, 9, 1)]);
@@ -129,6 +132,9 @@ fn row_68_a_failed_put_is_not_accepted_by_the_commit_that_follows() {
     bench.leaves_and_ends(TaskState::Failed);
 }
 
+// Mutation: sink-runtime/src/worker/machine/held.rs
+// - item.todo = not_written;
+// + item.written.extend(not_written);
 #[test]
 fn row_68_a_failed_put_is_not_accepted_by_a_stop_either() {
     let mut bench = Bench::putting(buffers(), &[range(0, 9, 1)]);
