@@ -20,10 +20,10 @@ use anyhow::{Result, bail, ensure};
 
 use crate::interrupt;
 pub(crate) use recorded::row;
-pub use recorded::{Mutation, RowTest, row_tests};
+pub use recorded::{KnownTest, Mutation, known_tests};
 use tree::Tree;
 
-/// Break the code as the tests of the fault catalogue have it recorded, each time in one place, and see the test fail.
+/// Break the code as tests have it recorded, each time in one place, and see the test fail.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Rows of the catalogue by number, or parts of names of tests. All where there is none.
@@ -38,10 +38,10 @@ pub struct Arguments {
 /// # Errors
 /// When a mutation has no place in the code, does not build, or is not noticed by its test.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut tests = row_tests()?;
+    let mut tests = known_tests()?;
     if !arguments.select.is_empty() {
         tests.retain(|test| arguments.select.iter().any(|wanted| test.is_meant_by(wanted)));
-        ensure!(!tests.is_empty(), "no test of the fault catalogue is meant by {}", arguments.select.join(" "));
+        ensure!(!tests.is_empty(), "no test with a mutation is meant by {}", arguments.select.join(" "));
     }
     if arguments.check { check(&tests) } else { notice(&tests) }
 }
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// # Errors
 /// With every one that has not.
 pub fn check_all() -> Result<()> {
-    check(&row_tests()?)
+    check(&known_tests()?)
 }
 
 /// Sees that each recorded mutation makes its test fail.
@@ -59,10 +59,10 @@ pub fn check_all() -> Result<()> {
 /// # Errors
 /// As [`run`].
 pub fn notice_all() -> Result<()> {
-    notice(&row_tests()?)
+    notice(&known_tests()?)
 }
 
-fn check(tests: &[RowTest]) -> Result<()> {
+fn check(tests: &[KnownTest]) -> Result<()> {
     let errors: Vec<String> = tests
         .iter()
         .filter_map(|test| Some((test, test.mutation.as_ref()?.check().err()?)))
@@ -76,9 +76,9 @@ fn check(tests: &[RowTest]) -> Result<()> {
 ///
 /// # Errors
 /// As [`run`].
-fn notice(tests: &[RowTest]) -> Result<()> {
+fn notice(tests: &[KnownTest]) -> Result<()> {
     check(tests)?;
-    let mut tests: Vec<&RowTest> = tests.iter().filter(|test| test.mutation.is_some()).collect();
+    let mut tests: Vec<&KnownTest> = tests.iter().filter(|test| test.mutation.is_some()).collect();
     // What is built stays the same for as long as possible.
     tests.sort_by_key(|test| (test.package(), test.target(), test.mutation.as_ref().map(|mutation| &mutation.file)));
     let tree = Tree::copy()?;

@@ -1,4 +1,4 @@
-//! The tests of the fault catalogue, and the mutations that are recorded beside them.
+//! The tests of the fault catalogue and the mutations that are recorded beside them and beside other tests.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace;
 
-/// A test that is named for a row of the catalogue: `row_NN_...`.
+/// A test that is named for a row of the catalogue, `row_NN_...`, or has a recorded mutation, or both.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RowTest {
+pub struct KnownTest {
     /// The row.
-    pub row: u32,
+    pub row: Option<u32>,
     /// The function's name.
     pub name: String,
     /// The file that it is in, relative to the workspace.
@@ -32,7 +32,7 @@ pub struct Mutation {
     pub replace: String,
 }
 
-impl RowTest {
+impl KnownTest {
     /// Whether it needs a broker, so that it is ignored by default.
     pub fn needs_broker(&self) -> bool {
         self.name.starts_with("real_kafka_")
@@ -45,7 +45,7 @@ impl RowTest {
 
     pub(super) fn is_meant_by(&self, wanted: &str) -> bool {
         match wanted.parse::<u32>() {
-            Ok(row) => self.row == row,
+            Ok(row) => self.row == Some(row),
             Err(_) => self.name.contains(wanted),
         }
     }
@@ -94,11 +94,11 @@ impl Mutation {
     }
 }
 
-/// The tests of the catalogue in all Rust files.
+/// The tests of the catalogue, and those with a mutation, in all Rust files.
 ///
 /// # Errors
 /// When a file cannot be read, or a mutation is written in another form.
-pub fn row_tests() -> Result<Vec<RowTest>> {
+pub fn known_tests() -> Result<Vec<KnownTest>> {
     let mut tests = Vec::new();
     for file in workspace::files()?.into_iter().filter(|file| file.ends_with(".rs") && !file.starts_with("xtask/")) {
         let text = fs::read_to_string(workspace::root().join(&file)).with_context(|| format!("cannot read {file}"))?;
@@ -107,7 +107,7 @@ pub fn row_tests() -> Result<Vec<RowTest>> {
     Ok(tests)
 }
 
-fn tests_in(file: &str, text: &str) -> Result<Vec<RowTest>> {
+fn tests_in(file: &str, text: &str) -> Result<Vec<KnownTest>> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut tests = Vec::new();
     let mut mutation = None;
@@ -122,13 +122,10 @@ fn tests_in(file: &str, text: &str) -> Result<Vec<RowTest>> {
             ensure!(search != replace, "line {}: the mutation changes nothing", index + 1);
             mutation = Some(Mutation { file, search, replace });
         } else if let Some(name) = function(line) {
-            let mutation = mutation.take();
-            match row(name) {
-                Some(row) => {
-                    let (name, file) = (name.to_owned(), file.to_owned());
-                    tests.push(RowTest { row, name, file, line: index + 1, mutation });
-                }
-                None => ensure!(mutation.is_none(), "line {}: the mutation belongs to no test of a row", index + 1),
+            let (row, mutation) = (row(name), mutation.take());
+            if row.is_some() || mutation.is_some() {
+                let (name, file) = (name.to_owned(), file.to_owned());
+                tests.push(KnownTest { row, name, file, line: index + 1, mutation });
             }
         }
     }
@@ -169,14 +166,25 @@ mod tests {
         // +
         pub(crate) async fn row_08_x(cluster: Cluster) {}
         fn row_has_no_number() {}
+        // Mutation: protocol/src/c.rs
+        // - x
+        // + y
+        #[test]
+        fn another_test() {}
         let closure = |fn row_09_x| 1;
     ";
 
     #[test]
-    fn tests_of_rows_have_the_mutation_that_stands_before_them() {
+    fn tests_have_the_mutation_that_stands_before_them() {
         let tests = tests_in("client/tests/share/modes.rs", TEXT).unwrap();
         let found: Vec<_> = tests.iter().map(|test| (test.row, test.name.as_str(), test.mutation.is_some())).collect();
-        assert_eq!(found, [(7, "row_07_a_is_less", true), (12, "real_kafka_row_12_x", false), (8, "row_08_x", true)]);
+        let rows = [
+            (Some(7), "row_07_a_is_less", true),
+            (Some(12), "real_kafka_row_12_x", false),
+            (Some(8), "row_08_x", true),
+        ];
+        assert_eq!(found[..3], rows);
+        assert_eq!(found[3..], [(None, "another_test", true)]);
         let mutation = tests[0].mutation.as_ref().unwrap();
         assert_eq!((mutation.search.as_str(), mutation.replace.as_str()), ("if a < b {", "if a > b {"));
         assert_eq!(tests[2].mutation.as_ref().unwrap().replace, "");
@@ -187,7 +195,6 @@ mod tests {
     fn a_mutation_of_another_form_or_place_is_an_error() {
         let error = |text: &str| tests_in("a.rs", text).unwrap_err().to_string();
         assert!(error("// Mutation: a.rs\n// - x\nfn row_01_x() {}").contains("line 1: "));
-        assert!(error("// Mutation: a.rs\n// - x\n// + y\nfn helper() {}").contains("no test of a row"));
         assert!(error("// Mutation: a.rs\n// - x\n// + y\n").contains("no test"));
         assert!(error("// Mutation: a.rs\n// - x\n// + x\nfn row_01_x() {}").contains("changes nothing"));
     }
@@ -195,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_built_follows_from_the_file() {
         let target = |file: &str| {
-            let test = RowTest { row: 1, name: String::new(), file: file.to_owned(), line: 1, mutation: None };
+            let test = KnownTest { row: Some(1), name: String::new(), file: file.to_owned(), line: 1, mutation: None };
             (test.package().to_owned(), test.target().map(str::to_owned))
         };
         assert_eq!(target("protocol/src/wire/tests.rs"), ("protocol".to_owned(), None));

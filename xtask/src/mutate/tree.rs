@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::recorded::RowTest;
+use super::recorded::KnownTest;
 use crate::process::Process;
 use crate::workspace::{self, cargo};
 
@@ -51,8 +51,8 @@ impl Tree {
     }
 
     /// Sees that the tests pass while nothing is broken.
-    pub(super) fn passes(&self, tests: &[&RowTest]) -> Result<()> {
-        let mut targets: BTreeMap<_, Vec<&RowTest>> = BTreeMap::new();
+    pub(super) fn passes(&self, tests: &[&KnownTest]) -> Result<()> {
+        let mut targets: BTreeMap<_, Vec<&KnownTest>> = BTreeMap::new();
         for test in tests {
             targets.entry((test.package(), test.target())).or_default().push(test);
         }
@@ -70,7 +70,7 @@ impl Tree {
     }
 
     /// Applies the mutation of a test, and sees the test fail.
-    pub(super) fn mutated(&self, test: &RowTest) -> Result<()> {
+    pub(super) fn mutated(&self, test: &KnownTest) -> Result<()> {
         let mutation = test.mutation.as_ref().context("no mutation is recorded")?;
         let file = self.root.join(&mutation.file);
         let whole = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -86,7 +86,7 @@ impl Tree {
     }
 
     /// Builds what a test is in, and returns the program.
-    fn build(&self, test: &RowTest) -> Result<PathBuf> {
+    fn build(&self, test: &KnownTest) -> Result<PathBuf> {
         let mut build = cargo();
         build.current_dir(self.root.join(test.package()));
         build.args(["test", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
@@ -106,7 +106,7 @@ impl Tree {
     }
 
     /// Runs tests by name, and returns what they print.
-    fn test(&self, test: &RowTest, program: &Path, names: &[&str]) -> Result<String> {
+    fn test(&self, test: &KnownTest, program: &Path, names: &[&str]) -> Result<String> {
         let mut run = Command::new(program);
         run.args(names).current_dir(self.root.join(test.package())).stderr(Stdio::null());
         let (output, _) = Process::finish("the test", &mut run, TEST_LIMIT)?;

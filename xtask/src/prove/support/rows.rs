@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 
 use crate::kafka::{Cluster, Options};
-use crate::mutate::{RowTest, row, row_tests};
+use crate::mutate::{KnownTest, known_tests, row};
 use crate::process;
 use crate::prove::verdict::Verdict;
 use crate::workspace::cargo;
@@ -22,7 +22,7 @@ pub(in crate::prove) enum Mutated {
 
 /// Runs the tests of these rows, on a real Kafka where they need one, and the tests named in `also`.
 pub(in crate::prove) fn prove(rows: &[u32], also: &[&str], mutated: Mutated) -> Result<Verdict> {
-    let recorded = row_tests()?;
+    let recorded = known_tests()?;
     let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
     let mut tests = cargo();
     tests.args(["test", "--workspace", "--no-fail-fast", "--", "--include-ignored"]);
@@ -37,7 +37,8 @@ pub(in crate::prove) fn prove(rows: &[u32], also: &[&str], mutated: Mutated) -> 
     let mut verdict = Verdict::default();
     verdict.figure("rows", format!("{}/{}", rows.len() - missing.len(), rows.len()));
     verdict.figure("tests", names.len());
-    let of_rows: Vec<&RowTest> = recorded.iter().filter(|test| rows.contains(&test.row)).collect();
+    let of_rows: Vec<&KnownTest> =
+        recorded.iter().filter(|test| test.row.is_some_and(|row| rows.contains(&row))).collect();
     verdict.figure("mutations", of_rows.iter().filter(|test| test.mutation.is_some()).count());
     let failed: Vec<&str> = text.lines().filter(|line| line.starts_with("test ") && line.ends_with("FAILED")).collect();
     verdict.require(failed.is_empty(), failed.join(", "));
@@ -55,10 +56,10 @@ pub(in crate::prove) fn prove(rows: &[u32], also: &[&str], mutated: Mutated) -> 
 }
 
 /// The rows or tests that want a mutation and have none.
-fn without_mutation(rows: &[u32], tests: &[&RowTest], mutated: Mutated) -> Vec<String> {
+fn without_mutation(rows: &[u32], tests: &[&KnownTest], mutated: Mutated) -> Vec<String> {
     match mutated {
         Mutated::EachRow => {
-            let has_one = |row: u32| tests.iter().any(|test| test.row == row && test.mutation.is_some());
+            let has_one = |row| tests.iter().any(|test| test.row == Some(row) && test.mutation.is_some());
             rows.iter().filter(|row| !has_one(**row)).map(|row| format!("row {row}")).collect()
         }
         Mutated::EachTest => {
@@ -89,10 +90,10 @@ mod tests {
     fn a_row_or_a_test_without_a_mutation_is_named() {
         let test = |row, name: &str, is_mutated: bool| {
             let mutation = is_mutated.then(|| Mutation { file: "a".into(), search: "b".into(), replace: "c".into() });
-            RowTest { row, name: name.to_owned(), file: "x.rs".to_owned(), line: 3, mutation }
+            KnownTest { row: Some(row), name: name.to_owned(), file: "x.rs".to_owned(), line: 3, mutation }
         };
         let tests = [test(1, "row_01_a", true), test(1, "row_01_b", false), test(2, "real_kafka_row_02_a", false)];
-        let tests: Vec<&RowTest> = tests.iter().collect();
+        let tests: Vec<&KnownTest> = tests.iter().collect();
         assert_eq!(without_mutation(&[1, 2], &tests, Mutated::EachRow), ["row 2"]);
         assert_eq!(without_mutation(&[1, 2], &tests, Mutated::EachTest), ["x.rs:3 row_01_b"]);
     }
