@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use ackflow_protocol::wire::{ApiKey, Request, decode_response, encode_request};
 use bytes::Bytes;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::config::NetConfig;
 use super::connect::{broker_name, open};
 use super::negotiate::{NEXT_CORRELATION_ID, Versions};
 use super::owner;
-use super::queue::Queue;
+use super::queue::{Inbox, Queue, Return};
 use crate::error::{ClientError, ErrorKind};
 
 /// A connection to one broker: requests go out in the order of the calls, many may be under way at a time.
@@ -78,14 +79,9 @@ impl Connection {
         request: &R,
         within: Duration,
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
-        let handle = &*self.0;
-        let version = handle.versions.agreed(R::KEY).ok_or_else(|| self.named(handle.versions.unsupported::<R>()))?;
-        let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
-        let frame = encode_request(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
-            let doing = format!("sending {} v{version}", R::NAME);
-            self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
-        })?;
-        let answer = timeout(within, handle.queue.push(correlation_id, frame)?);
+        let (sender, answer) = oneshot::channel();
+        let version = self.push(request, Return::To(sender))?;
+        let answer = timeout(within, answer);
         let connection = self.clone();
         Ok(async move {
             match answer.await {
@@ -96,14 +92,40 @@ impl Connection {
         })
     }
 
-    fn decode<R: Request>(&self, frame: Bytes, version: i16) -> Result<R::Response, ClientError> {
+    /// Queues a request as [`Connection::start`] does. Its answer, or why there is none, goes into `inbox` under `tag`,
+    /// once, unless this fails; the caller decodes it in the version that this gives, and sees to the time.
+    ///
+    /// # Errors
+    /// As [`Connection::start`].
+    pub(crate) fn post<R: Request>(&self, request: &R, inbox: &Inbox, tag: u64) -> Result<i16, ClientError> {
+        self.push(request, Return::Into(inbox.clone(), tag))
+    }
+
+    fn push<R: Request>(&self, request: &R, to: Return) -> Result<i16, ClientError> {
+        let handle = &*self.0;
+        let version = handle.versions.agreed(R::KEY).ok_or_else(|| self.named(handle.versions.unsupported::<R>()))?;
+        let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
+        let frame = encode_request(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
+            let doing = format!("sending {} v{version}", R::NAME);
+            self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
+        })?;
+        handle.queue.push(correlation_id, frame, to)?;
+        Ok(version)
+    }
+
+    /// Reads an answer that came into an inbox.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`].
+    pub(crate) fn decode<R: Request>(&self, frame: Bytes, version: i16) -> Result<R::Response, ClientError> {
         decode_response(frame, version).map(|(_, response)| response).map_err(|error| {
             let doing = format!("reading the answer to {}", R::NAME);
             self.named(ClientError::new(ErrorKind::Malformed, doing, error.to_string()))
         })
     }
 
-    fn timed_out<R: Request>(&self, within: Duration) -> ClientError {
+    /// Ends the connection because an answer has not come `within` the time that it had, and gives the error.
+    pub(crate) fn timed_out<R: Request>(&self, within: Duration) -> ClientError {
         let reason = format!("no answer to {} within {} ms", R::NAME, within.as_millis());
         let error = self.named(
             ClientError::new(ErrorKind::TimedOut, "waiting for an answer", reason)

@@ -22,5 +22,6 @@ pub use config::NetConfig;
 pub use connection::Connection;
 pub use pool::Pool;
 pub(crate) use pool::address;
+pub(crate) use queue::{Answer, Inbox};
 pub(crate) use random::random;
 pub(crate) use retries::{Retries, UNREACHED_PATIENCE};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,27 @@ use super::frames::OutgoingFrames;
 use crate::error::{ClientError, ErrorKind};
 
 /// The answer to one request: the frame, or why none will come.
-pub(super) type Answer = Result<Bytes, ClientError>;
+pub(crate) type Answer = Result<Bytes, ClientError>;
+
+/// Where the answers to many requests come together, each under the tag that its request was sent with.
+pub(crate) type Inbox = mpsc::UnboundedSender<(u64, Answer)>;
+
+/// Where the answer to one request goes.
+#[derive(Debug)]
+pub(super) enum Return {
+    To(oneshot::Sender<Answer>),
+    Into(Inbox, u64),
+}
+
+impl Return {
+    /// Whoever waited may have gone: then nobody wants the answer.
+    fn send(self, answer: Answer) {
+        match self {
+            Self::To(waiter) => _ = waiter.send(answer),
+            Self::Into(inbox, tag) => _ = inbox.send((tag, answer)),
+        }
+    }
+}
 
 /// The queue of a connection. It is open until [`Queue::close`] gives a reason.
 #[derive(Debug)]
@@ -41,7 +61,7 @@ struct Request {
 #[derive(Debug)]
 struct Waiter {
     correlation_id: i32,
-    answer: oneshot::Sender<Answer>,
+    to: Return,
 }
 
 impl Queue {
@@ -58,20 +78,19 @@ impl Queue {
         }
     }
 
-    /// Queues a frame for writing and gives what its answer will come through.
-    pub(super) fn push(&self, correlation_id: i32, frame: Bytes) -> Result<oneshot::Receiver<Answer>, ClientError> {
-        let (sender, answer) = oneshot::channel();
+    /// Queues a frame for writing. Its answer will go to `to`, unless this fails.
+    pub(super) fn push(&self, correlation_id: i32, frame: Bytes, to: Return) -> Result<(), ClientError> {
         {
             let mut state = self.lock();
             if let Some(end) = &state.end {
                 return Err(end.clone());
             }
             state.unsent.push_back(Request { correlation_id, frame });
-            state.waiting.push_back(Waiter { correlation_id, answer: sender });
+            state.waiting.push_back(Waiter { correlation_id, to });
             state.last_activity = Instant::now();
         }
         self.wake.notify_one();
-        Ok(answer)
+        Ok(())
     }
 
     /// Waits until there is something to write, and moves all of it to `frames`. Cancel-safe.
@@ -97,8 +116,7 @@ impl Queue {
         };
         state.last_activity = Instant::now();
         drop(state);
-        // The waiter may have gone: then the answer has come too late and nobody wants it.
-        let _ = waiter.answer.send(Ok(frame));
+        waiter.to.send(Ok(frame));
         true
     }
 
@@ -123,8 +141,7 @@ impl Queue {
         for waiter in waiting {
             let is_unsent = unsent.iter().any(|request| request.correlation_id == waiter.correlation_id);
             let reason = if is_unsent { not_sent(&reason) } else { reason.clone() };
-            // A waiter that has gone needs no reason.
-            let _ = waiter.answer.send(Err(reason));
+            waiter.to.send(Err(reason));
         }
     }
 

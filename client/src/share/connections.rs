@@ -5,15 +5,23 @@
 
 use std::collections::HashMap;
 use std::future::pending;
-use std::time::Instant;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
-use ackflow_protocol::messages::metadata::MetadataResponse;
-use tokio::task::JoinSet;
+use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
+use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
+use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Sleep, sleep_until};
 
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
-use crate::net::{Address, Connection};
+use crate::net::{Address, Answer, Connection, Inbox};
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,7 +65,56 @@ pub(super) struct Connections {
     /// Where the next attempt to reach any broker begins.
     next_broker: usize,
     tasks: JoinSet<Done>,
+    /// What waits for an answer, in the order in which it was sent.
+    calls: Vec<Call>,
+    inbox: (Inbox, mpsc::UnboundedReceiver<(u64, Answer)>),
+    alarm: Option<Pin<Box<Sleep>>>,
 }
+
+#[derive(Debug)]
+struct Call {
+    id: RequestId,
+    role: Role,
+    generation: u64,
+    connection: Connection,
+    version: i16,
+    answer: Reader,
+    deadline: Instant,
+}
+
+/// How the answer to a request of one kind is read, and what it means that there is none.
+#[derive(Debug, Clone, Copy)]
+struct Reader {
+    read: fn(&Connection, Bytes, i16) -> Result<ClientResponse, ClientError>,
+    give_up: fn(&Connection, Duration) -> ClientError,
+}
+
+const METADATA: Reader = Reader {
+    read: |from, frame, version| from.decode::<MetadataRequest>(frame, version).map(ClientResponse::Metadata),
+    give_up: Connection::timed_out::<MetadataRequest>,
+};
+const FIND_COORDINATOR: Reader = Reader {
+    read: |from, frame, version| {
+        from.decode::<FindCoordinatorRequest>(frame, version).map(ClientResponse::FindCoordinator)
+    },
+    give_up: Connection::timed_out::<FindCoordinatorRequest>,
+};
+const HEARTBEAT: Reader = Reader {
+    read: |from, frame, version| {
+        from.decode::<ShareGroupHeartbeatRequest>(frame, version).map(ClientResponse::Heartbeat)
+    },
+    give_up: Connection::timed_out::<ShareGroupHeartbeatRequest>,
+};
+const SHARE_FETCH: Reader = Reader {
+    read: |from, frame, version| from.decode::<ShareFetchRequest>(frame, version).map(ClientResponse::ShareFetch),
+    give_up: Connection::timed_out::<ShareFetchRequest>,
+};
+const SHARE_ACKNOWLEDGE: Reader = Reader {
+    read: |from, frame, version| {
+        from.decode::<ShareAcknowledgeRequest>(frame, version).map(ClientResponse::ShareAcknowledge)
+    },
+    give_up: Connection::timed_out::<ShareAcknowledgeRequest>,
+};
 
 #[derive(Debug)]
 enum Slot {
@@ -84,6 +141,9 @@ impl Connections {
             brokers: Vec::new(),
             next_broker: 0,
             tasks: JoinSet::new(),
+            calls: Vec::new(),
+            inbox: mpsc::unbounded_channel(),
+            alarm: None,
         }
     }
 
@@ -116,13 +176,21 @@ impl Connections {
 
     /// Waits for something to end. Cancel-safe.
     pub(super) async fn next(&mut self) -> Done {
-        match self.tasks.join_next().await {
-            Some(Ok(done)) => done,
-            Some(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => pending().await,
-            },
-            None => pending().await,
+        loop {
+            let due = self.calls.first().map(|call| call.deadline);
+            let done = tokio::select! {
+                Some((id, answer)) = self.inbox.1.recv() => self.answered(id, answer),
+                Some(ended) = self.tasks.join_next() => match ended.map_err(JoinError::try_into_panic) {
+                    Ok(done) => Some(done),
+                    Err(Ok(panic)) => std::panic::resume_unwind(panic),
+                    // The runtime is shutting down.
+                    Err(Err(_)) => pending().await,
+                },
+                () = ring(&mut self.alarm, due) => self.overdue(),
+            };
+            if let Some(done) = done {
+                return done;
+            }
         }
     }
 
@@ -207,27 +275,37 @@ impl Connections {
     }
 
     fn call(&mut self, role: Role, generation: u64, connection: Connection, id: RequestId, request: ClientRequest) {
-        let within = self.config.net.request_timeout;
-        self.tasks.spawn(async move {
-            let result = match request {
-                ClientRequest::Metadata(request) => {
-                    connection.call(&request, within).await.map(ClientResponse::Metadata)
-                }
-                ClientRequest::FindCoordinator(request) => {
-                    connection.call(&request, within).await.map(ClientResponse::FindCoordinator)
-                }
-                ClientRequest::Heartbeat(request) => {
-                    connection.call(&request, within).await.map(ClientResponse::Heartbeat)
-                }
-                ClientRequest::ShareFetch(request) => {
-                    connection.call(&request, within).await.map(ClientResponse::ShareFetch)
-                }
-                ClientRequest::ShareAcknowledge(request) => {
-                    connection.call(&request, within).await.map(ClientResponse::ShareAcknowledge)
-                }
-            };
-            Done::Answered { role, generation, id, result }
+        let inbox = &self.inbox.0;
+        let (posted, answer) = match &request {
+            ClientRequest::Metadata(request) => (connection.post(request, inbox, id.0), METADATA),
+            ClientRequest::FindCoordinator(request) => (connection.post(request, inbox, id.0), FIND_COORDINATOR),
+            ClientRequest::Heartbeat(request) => (connection.post(request, inbox, id.0), HEARTBEAT),
+            ClientRequest::ShareFetch(request) => (connection.post(request, inbox, id.0), SHARE_FETCH),
+            ClientRequest::ShareAcknowledge(request) => (connection.post(request, inbox, id.0), SHARE_ACKNOWLEDGE),
+        };
+        let version = posted.unwrap_or_else(|error| {
+            self.inbox.0.send((id.0, Err(error))).expect("its other end is beside it");
+            0
         });
+        let deadline = Instant::now() + self.config.net.request_timeout;
+        self.calls.push(Call { id, role, generation, connection, version, answer, deadline });
+    }
+
+    /// The call that an answer is for; `None` where it has come too late.
+    fn answered(&mut self, id: u64, answer: Answer) -> Option<Done> {
+        let at = self.calls.iter().position(|call| call.id.0 == id)?;
+        let Call { id, role, generation, connection, version, answer: Reader { read, .. }, .. } = self.calls.remove(at);
+        let result = answer.and_then(|frame| read(&connection, frame, version));
+        Some(Done::Answered { role, generation, id, result })
+    }
+
+    /// The first call whose answer is overdue.
+    fn overdue(&mut self) -> Option<Done> {
+        let now = Instant::now();
+        self.calls.first().filter(|call| call.deadline <= now)?;
+        let Call { id, role, generation, connection, answer: Reader { give_up, .. }, .. } = self.calls.remove(0);
+        let result = Err(give_up(&connection, self.config.net.request_timeout));
+        Some(Done::Answered { role, generation, id, result })
     }
 
     fn connect(&mut self, role: Role, address: Option<BrokerAddress>) {
@@ -288,6 +366,18 @@ impl Connections {
             self.brokers = brokers;
         }
     }
+}
+
+/// Completes when it is `due`, or earlier: to wake up in vain once in a while costs less than to move a timer with every call.
+async fn ring(alarm: &mut Option<Pin<Box<Sleep>>>, due: Option<Instant>) {
+    let Some(due) = due.map(Into::into) else {
+        return pending().await;
+    };
+    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
+    if alarm.deadline() > due || alarm.is_elapsed() {
+        alarm.as_mut().reset(due);
+    }
+    alarm.await;
 }
 
 const CONNECTING: &str = "connecting to the cluster";
