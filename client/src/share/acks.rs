@@ -48,10 +48,12 @@ pub struct Acknowledged {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AckError {
     /// The broker refused it, or it could not be sent.
-    #[error("acknowledging records of {partition}: {code}")]
+    #[error("acknowledging {} of {partition}: {code}", offsets(failed))]
     Failed {
         /// The partition.
         partition: TopicPartition,
+        /// What failed of it. The rest went well.
+        failed: Vec<AckRange>,
         /// The broker's code. `INVALID_RECORD_STATE`: the lock was lost. `NETWORK_EXCEPTION`, `SHARE_SESSION_NOT_FOUND` and the like: the
         /// session that held the records is gone. `NOT_LEADER_OR_FOLLOWER`: the leader has moved.
         code: ErrorCode,
@@ -72,6 +74,15 @@ pub enum AckError {
         /// Last offset that was named.
         last: i64,
     },
+}
+
+/// Names offsets in an error.
+fn offsets(ranges: &[AckRange]) -> String {
+    match ranges {
+        [] => "records".to_owned(),
+        [one] => format!("offsets {} to {}", one.first, one.last),
+        [first, .., last] => format!("{} ranges of the offsets {} to {}", ranges.len(), first.first, last.last),
+    }
 }
 
 impl AckError {

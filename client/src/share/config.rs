@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ackflow_protocol::machine::{AcquireMode, ShareConsumerOptions};
+use ackflow_protocol::machine::{AcquireMode, AutoRenew, ShareConsumerOptions};
 use ackflow_protocol::records::DEFAULT_DECOMPRESSION_LIMIT;
 
 use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties};
@@ -52,6 +52,10 @@ pub struct ShareConsumerConfig {
     pub fetch_max_wait: Duration,
     /// `max.poll.interval.ms`: a member that does not poll for so long leaves the group, and joins again when it polls.
     pub max_poll_interval: Duration,
+    /// `ackflow.renew.enable`, and how, by `ackflow.renew.at.percent`, `ackflow.renew.max.count` and `ackflow.renew.max.ms`: whether the
+    /// locks of records that the application was handed are renewed by themselves until it has decided about them (KIP-1222). Off by
+    /// default.
+    pub auto_renew: Option<AutoRenew>,
     /// `check.crcs`: whether corrupt batches are looked for.
     pub check_crcs: bool,
     /// `ackflow.decompression.max.bytes`: how far one batch may inflate.
@@ -104,6 +108,7 @@ impl ShareConsumerConfig {
             fetch_min_bytes: defaults.fetch_min_bytes,
             fetch_max_wait: defaults.fetch_max_wait,
             max_poll_interval: defaults.max_poll_interval,
+            auto_renew: None,
             check_crcs: true,
             decompression_limit: DEFAULT_DECOMPRESSION_LIMIT,
         }
@@ -134,6 +139,7 @@ impl ShareConsumerConfig {
         p.number("fetch.min.bytes", 0..=i32::MAX, &mut config.fetch_min_bytes)?;
         p.millis("fetch.max.wait.ms", 0..=i32::MAX as u64, &mut config.fetch_max_wait)?;
         p.millis("max.poll.interval.ms", 1..=i32::MAX as u64, &mut config.max_poll_interval)?;
+        config.auto_renew = read_auto_renew(&mut p)?;
         p.boolean("check.crcs", &mut config.check_crcs)?;
         p.number("ackflow.decompression.max.bytes", 1..=u32::MAX as usize, &mut config.decompression_limit)?;
         p.finish(&[IGNORED, IGNORED_CLIENT_KEYS].concat())?;
@@ -150,6 +156,10 @@ impl ShareConsumerConfig {
         }
         if let Some(id) = self.member_id.as_ref().filter(|id| !(1..=36).contains(&id.chars().count())) {
             return refuse("ackflow.member.id", id, "a broker refuses it", "use 1 to 36 characters");
+        }
+        if let Some(renew) = self.auto_renew.filter(|renew| !(1..=90).contains(&renew.at_percent)) {
+            let value = renew.at_percent.to_string();
+            return refuse("ackflow.renew.at.percent", &value, "no part of a lock to renew at", "use 1 to 90");
         }
         if self.max_poll_records == 0 {
             return refuse("max.poll.records", "0", "no record would ever come", "use 1 or more");
@@ -188,6 +198,16 @@ impl ShareConsumerConfig {
             ..ShareConsumerOptions::new(&self.group_id, member_id)
         }
     }
+}
+
+/// The keys of automatic renewal.
+fn read_auto_renew(p: &mut Properties<'_>) -> Result<Option<AutoRenew>, ClientError> {
+    let (mut enabled, mut renew) = (false, AutoRenew::default());
+    p.boolean("ackflow.renew.enable", &mut enabled)?;
+    p.number("ackflow.renew.at.percent", 1..=90, &mut renew.at_percent)?;
+    p.number("ackflow.renew.max.count", 0..=u32::MAX, &mut renew.max_renewals)?;
+    p.millis("ackflow.renew.max.ms", 0..=i64::MAX as u64, &mut renew.max_time)?;
+    Ok(enabled.then_some(renew))
 }
 
 /// Makes a [`ShareConsumerConfig`]. Each method says what the property of the same name says.
@@ -263,6 +283,11 @@ impl ShareConsumerBuilder {
         self.set(|config| config.max_poll_interval = interval)
     }
 
+    /// `ackflow.renew.enable=true`, with these limits.
+    pub fn auto_renew(self, renew: AutoRenew) -> Self {
+        self.set(|config| config.auto_renew = Some(renew))
+    }
+
     /// `check.crcs`.
     pub fn check_crcs(self, check: bool) -> Self {
         self.set(|config| config.check_crcs = check)
@@ -310,6 +335,8 @@ mod tests {
             ("share.acquire.mode", "record_limit"),
             ("max.poll.records", "7"),
             ("ackflow.member.id", "m"),
+            ("ackflow.renew.enable", "true"),
+            ("ackflow.renew.max.count", "3"),
             ("key.deserializer", "org.apache.kafka.common.serialization.StringDeserializer"),
         ]);
         let builder = ShareConsumerConfig::builder("a:1", "g")
@@ -317,6 +344,7 @@ mod tests {
             .acknowledgement_mode(AcknowledgementMode::Explicit)
             .acquire_mode(AcquireMode::RecordLimit)
             .max_poll_records(7)
+            .auto_renew(AutoRenew { max_renewals: 3, ..AutoRenew::default() })
             .member_id("m");
         assert_eq!(properties.unwrap(), builder.build().unwrap());
     }
@@ -338,6 +366,7 @@ mod tests {
             ("share.acknowledgement.mode", "auto"),
             ("ackflow.member.id", "0123456789012345678901234567890123456"),
             ("ackflow.fetch.max.record", "5"),
+            ("ackflow.renew.at.percent", "91"),
         ] {
             let error = read(&[(key, value)]).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Config);

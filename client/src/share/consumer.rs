@@ -174,7 +174,8 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
         self.renewed.sort_by_key(|part| (part.source.topic_partition, part.ranges.first().map(|range| range.first)));
     }
 
-    fn hand_out(&mut self, parts: Vec<Part>) -> ShareRecords<K, V> {
+    fn hand_out(&mut self, mut parts: Vec<Part>) -> ShareRecords<K, V> {
+        parts.iter_mut().for_each(|part| self.handle.keep(part));
         let handed =
             |part: &Part| Handed { part: part.clone(), records: part.records(), decisions: Decisions::default() };
         self.handed = parts.iter().map(handed).collect();

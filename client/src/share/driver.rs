@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
-    AckId, CommitId, Event, Output, RequestFailure, ShareConsumerMachine, TopicIdPartition,
+    AckId, AckRange, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, Output, RequestFailure,
+    ShareConsumerMachine, TopicIdPartition,
 };
+use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
@@ -15,8 +17,9 @@ use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
 use super::connections::{Connections, Done, Outcome};
 use super::failures;
 use super::link::{Acknowledgement, Answer, Command, Notice};
-use super::lock::Renewal;
-use super::part::Part;
+use super::lock::{KeptLock, Renewal};
+use super::part::{Part, Source};
+use super::ranges;
 use super::reach::Reach;
 use crate::error::{ClientError, ErrorKind, RecordRange};
 
@@ -32,6 +35,10 @@ pub(super) struct Driver {
     /// Acknowledgements whose end somebody wants to know.
     unanswered: HashMap<AckId, Unanswered>,
     commits: HashMap<CommitId, oneshot::Sender<CommitResults>>,
+    /// Locks that are renewed by themselves.
+    kept: HashMap<KeepId, Arc<KeptLock>>,
+    /// Whether the application knows that locks cannot be renewed by themselves.
+    told_of_renewals: bool,
     /// Whether the application wants to know how each acknowledgement ends.
     report: bool,
     closing: Option<Instant>,
@@ -64,6 +71,8 @@ impl Driver {
             status,
             unanswered: HashMap::new(),
             commits: HashMap::new(),
+            kept: HashMap::new(),
+            told_of_renewals: false,
             report: false,
             closing: None,
         }
@@ -149,6 +158,7 @@ impl Driver {
             // Whoever settles after closing learns it when the answer's sender is gone.
             Command::Acknowledge(_) if self.closing.is_some() => {}
             Command::Acknowledge(acknowledgement) => self.acknowledge(now, acknowledgement),
+            Command::Keep { source, ranges, renew, kept } => self.keep(now, &source, &ranges, renew, kept),
             Command::Commit { verdicts, answer } => {
                 for verdict in verdicts {
                     self.command(Command::Acknowledge(verdict));
@@ -172,6 +182,41 @@ impl Driver {
         }
     }
 
+    fn keep(&mut self, now: Instant, source: &Source, ranges: &[AcquiredRange], renew: AutoRenew, kept: Arc<KeptLock>) {
+        if let Some(id) = self.machine.keep(now, source.acquisition, source.topic_partition, ranges, renew) {
+            self.kept.insert(id, kept);
+        }
+    }
+
+    fn keep_ended(&mut self, id: KeepId, end: KeepEnd) {
+        self.kept.remove(&id);
+        match end {
+            KeepEnd::Settled | KeepEnd::Lost => {}
+            KeepEnd::Limit => tracing::warn!("records are held for so long that their locks are not renewed any more"),
+            KeepEnd::Refused(code) if !std::mem::replace(&mut self.told_of_renewals, true) => {
+                self.tell(Notice::Failed { error: failures::no_renewal(code), fatal: false });
+            }
+            KeepEnd::Refused(code) => tracing::debug!("locks cannot be renewed by themselves: {code}"),
+        }
+    }
+
+    /// Tells the callback how an acknowledgement ended: in two parts, where only a part of it failed.
+    fn report(
+        &self,
+        topic: &Arc<str>,
+        TopicIdPartition { topic_id, partition }: TopicIdPartition,
+        ranges: &[AckRange],
+        result: Result<(), ErrorCode>,
+        failed: &[AckRange],
+    ) {
+        let good = ranges::without(ranges, failed);
+        let parts = [(good, Ok(())), (failed.to_vec(), result)];
+        for (ranges, result) in parts.into_iter().filter(|(ranges, _)| !ranges.is_empty()) {
+            let topic = Arc::clone(topic);
+            self.tell(Notice::Acknowledged(Acknowledged { topic, topic_id, partition, ranges, result }));
+        }
+    }
+
     fn event(&mut self, event: Event) {
         match event {
             Event::Acquired(acquisition) => self.tell(Notice::Acquired(Part::new(acquisition))),
@@ -179,20 +224,25 @@ impl Driver {
             Event::PartitionLost { session, topic_partition, .. } => {
                 self.tell(Notice::Lost(session, Some(topic_partition)));
             }
-            Event::Acknowledged { id, topic, topic_partition, ranges, result, lock_deadline } => {
+            Event::Acknowledged { id, topic, topic_partition, ranges, result, failed, lock_deadline } => {
+                if self.report {
+                    self.report(&topic, topic_partition, &ranges, result, &failed);
+                }
                 if let Some((answer, renewed)) = self.unanswered.remove(&id) {
                     if let (Some(renewed), Some(deadline)) = (renewed, lock_deadline) {
                         renewed.set(deadline).expect("an acknowledgement ends once");
                     }
-                    let partition = TopicPartition { topic: Arc::clone(&topic), partition: topic_partition.partition };
+                    let partition = TopicPartition { topic, partition: topic_partition.partition };
                     // The future may have been dropped.
-                    let _ = answer.send(result.map_err(|code| AckError::Failed { partition, code }));
-                }
-                if self.report {
-                    let TopicIdPartition { topic_id, partition } = topic_partition;
-                    self.tell(Notice::Acknowledged(Acknowledged { topic, topic_id, partition, ranges, result }));
+                    let _ = answer.send(result.map_err(|code| AckError::Failed { partition, code, failed }));
                 }
             }
+            Event::Renewed { id, lock_deadline } => {
+                if let Some(kept) = self.kept.get(&id) {
+                    kept.renewed(lock_deadline);
+                }
+            }
+            Event::KeepEnded { id, end } => self.keep_ended(id, end),
             Event::Committed { id, results } => {
                 if let Some(answer) = self.commits.remove(&id) {
                     // The future may have been dropped.

@@ -2,6 +2,7 @@
 
 use ackflow_protocol::machine::{AckType, MachineError, MachineErrorKind};
 use ackflow_protocol::records::BatchError;
+use ackflow_protocol::wire::ErrorCode;
 
 use crate::error::{ClientError, ErrorKind, RecordRange};
 
@@ -17,6 +18,18 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
         (_, None) => ErrorKind::Malformed,
     };
     Some(ClientError::new(kind, CONSUMING, error.to_string()))
+}
+
+/// The error for locks that are to be renewed by themselves and cannot be.
+pub(super) fn no_renewal(code: ErrorCode) -> ClientError {
+    let reason = "the broker does not renew the locks of records that are held";
+    let remedy = match code {
+        ErrorCode::UNSUPPORTED_VERSION => {
+            "it takes Kafka 4.2 or later; before, raise share.record.lock.duration.ms of the group"
+        }
+        _ => "set share.renew.acknowledge.enable=true on the group, or raise its share.record.lock.duration.ms",
+    };
+    ClientError::new(ErrorKind::Broker(code), CONSUMING, format!("{reason}: {code}")).remedy(remedy)
 }
 
 /// The error for records of a batch that cannot be read, which were acknowledged as `settled` for that reason.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::ShareConsumerMachine;
+use ackflow_protocol::machine::{AutoRenew, ShareConsumerMachine};
 use tokio::runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -34,6 +34,7 @@ pub(super) struct Handle {
     driver: Option<JoinHandle<Result<(), ClientError>>>,
     /// A poll that waits longer tells so, lest it be taken for none at all (`max.poll.interval.ms`).
     announce_every: Duration,
+    auto_renew: Option<AutoRenew>,
     close_timeout: Duration,
     member_id: String,
     subscription: Vec<String>,
@@ -78,6 +79,7 @@ impl Handle {
             status,
             driver,
             announce_every: config.max_poll_interval / 3,
+            auto_renew: config.auto_renew,
             close_timeout: config.client.net.request_timeout,
             member_id,
             subscription: Vec::new(),
@@ -146,6 +148,13 @@ impl Handle {
         let part = self.buffer.take(max)?;
         self.link.send(Command::Taken { records: part.records(), polled });
         Some(part)
+    }
+
+    /// Has the locks of what is handed out renewed by themselves, where that is wanted.
+    pub(super) fn keep(&self, part: &mut Part) {
+        if let Some(renew) = self.auto_renew.filter(|_| !part.lock.is_kept()) {
+            self.link.keep(part, renew);
+        }
     }
 
     /// Takes in whatever the driver has said.

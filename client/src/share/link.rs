@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::machine::{AckRange, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{AckRange, AcquiredRange, AutoRenew, SessionId, TopicIdPartition};
 use tokio::sync::{mpsc, oneshot};
 
 use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
-use super::lock::Renewal;
+use super::lock::{KeptLock, Renewal};
 use super::part::{Part, Source};
 use crate::error::{ClientError, ErrorKind};
 
@@ -26,6 +26,8 @@ pub(super) enum Command {
     Dropped(Part),
     /// Send verdicts.
     Acknowledge(Acknowledgement),
+    /// Renew the locks of these offsets by itself, as far as they are undecided.
+    Keep { source: Arc<Source>, ranges: Vec<AcquiredRange>, renew: AutoRenew, kept: Arc<KeptLock> },
     /// Send these verdicts and everything that is acknowledged at once, and tell when it is answered. They come with the command: sent before
     /// it, they could be answered before it, and their results would be missing.
     Commit { verdicts: Vec<Acknowledgement>, answer: oneshot::Sender<CommitResults> },
@@ -104,6 +106,13 @@ impl Link {
         verdict.renewed = renewed;
         self.send(Command::Acknowledge(verdict));
         settled
+    }
+
+    /// Has the locks of a part renewed by themselves.
+    pub(super) fn keep(&self, part: &mut Part, renew: AutoRenew) {
+        let kept = part.lock.keep();
+        let (source, ranges) = (Arc::clone(&part.source), part.ranges.clone());
+        self.send(Command::Keep { source, ranges, renew, kept });
     }
 
     /// Sends verdicts and has everything that was acknowledged sent at once.

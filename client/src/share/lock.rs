@@ -1,6 +1,6 @@
 //! How long the broker holds records for this member.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The acquisition lock of some records.
@@ -9,6 +9,23 @@ pub(super) struct Lock {
     timeout: Duration,
     deadline: Instant,
     renewed: Option<Renewal>,
+    kept: Option<Arc<KeptLock>>,
+}
+
+/// The deadline of locks that are renewed by themselves. All parts of what was kept share it.
+#[derive(Debug, Default)]
+pub(super) struct KeptLock(Mutex<Option<Instant>>);
+
+impl KeptLock {
+    /// The broker has renewed the locks.
+    pub(super) fn renewed(&self, deadline: Instant) {
+        *self.lock() = Some(deadline);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        // No code that holds the lock can panic halfway through a change.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Where the deadline of a renewed lock is put once the broker has agreed.
@@ -16,7 +33,7 @@ pub(super) type Renewal = Arc<OnceLock<Instant>>;
 
 impl Lock {
     pub(super) fn new(timeout: Duration, deadline: Instant) -> Self {
-        Self { timeout, deadline, renewed: None }
+        Self { timeout, deadline, renewed: None, kept: None }
     }
 
     /// How long the group locks records.
@@ -26,12 +43,24 @@ impl Lock {
 
     /// Until when the lock holds. It counts from when the request was sent, so the broker's own lock ends a little later.
     pub(super) fn deadline(&self) -> Instant {
-        self.renewed.as_ref().and_then(|renewed| renewed.get().copied()).unwrap_or(self.deadline)
+        let renewed = self.renewed.as_ref().and_then(|renewed| renewed.get().copied());
+        let kept = self.kept.as_ref().and_then(|kept| *kept.lock());
+        renewed.max(kept).map_or(self.deadline, |moved| moved.max(self.deadline))
     }
 
     /// Whether enough of the lock is left at `now` to begin work on the records: a tenth of it.
     pub(super) fn is_worth_starting(&self, now: Instant) -> bool {
         now + self.timeout / 10 < self.deadline()
+    }
+
+    /// Whether it is to be renewed by itself.
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// The lock is to be renewed by itself from now on.
+    pub(super) fn keep(&mut self) -> Arc<KeptLock> {
+        Arc::clone(self.kept.insert(Arc::default()))
     }
 
     /// The lock is about to be renewed. The deadline moves when there is a new one; clones that were made before keep theirs.
@@ -66,5 +95,10 @@ mod tests {
         assert_eq!(part.deadline(), start + 2 * LOCK);
         unanswered.set(start + 3 * LOCK).unwrap();
         assert_eq!(part.deadline(), start + 3 * LOCK);
+        let mut kept = part.clone();
+        let renewed = kept.keep();
+        assert_eq!(kept.deadline(), start + 3 * LOCK);
+        renewed.renewed(start + 4 * LOCK);
+        assert_eq!((kept.clone().deadline(), part.deadline()), (start + 4 * LOCK, start + 3 * LOCK));
     }
 }

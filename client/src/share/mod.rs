@@ -48,7 +48,7 @@ mod records;
 mod tests;
 mod unread;
 
-pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange};
+pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange, AutoRenew};
 
 pub use acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 pub use config::{AcknowledgementMode, ShareConsumerBuilder, ShareConsumerConfig};

@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange};
+use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange, AutoRenew};
 use ackflow_protocol::wire::Uuid;
 
 use super::acks::{AckError, CommitResults, Settled, TopicPartition};
@@ -105,7 +105,8 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
         self.handle.link.send(Command::Pause(false));
     }
 
-    fn deliver(&self, part: Part) -> Delivery<K, V> {
+    fn deliver(&self, mut part: Part) -> Delivery<K, V> {
+        self.handle.keep(&mut part);
         Delivery::new(part, self.handle.link.clone(), Arc::clone(&self.deserializers))
     }
 
@@ -294,6 +295,16 @@ impl<K: Deserializer, V: Deserializer> Delivery<K, V> {
     pub fn renew(&mut self) -> Settled {
         let renewal = self.part.lock.renew();
         self.send(ranges::acknowledged(&self.part.ranges, AckType::Renew), Some(renewal))
+    }
+
+    /// Holds the undecided records for longer than one lock: their locks are renewed by themselves until everything is settled, a limit of
+    /// `renew` is reached, or the broker refuses. [`lock_deadline`](Self::lock_deadline) moves with each renewal; both halves of a delivery
+    /// that is split go on being held. A delivery that is held already stays so, as all are with
+    /// [`ShareConsumerConfig::auto_renew`](super::ShareConsumerConfig::auto_renew).
+    pub fn hold(&mut self, renew: AutoRenew) {
+        if !self.part.lock.is_kept() {
+            self.link.keep(&mut self.part, renew);
+        }
     }
 
     fn send(&self, ranges: Vec<AckRange>, renewed: Option<Renewal>) -> Settled {

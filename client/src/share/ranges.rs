@@ -84,6 +84,23 @@ pub(super) fn within(ranges: &[AcquiredRange], first: i64, last: i64) -> Vec<Acq
     held.map(|range| AcquiredRange { first: range.first.max(first), last: range.last.min(last), ..*range }).collect()
 }
 
+/// What `ranges` say of other offsets than those of `removed`. Both are sorted and disjoint.
+pub(super) fn without(ranges: &[AckRange], removed: &[AckRange]) -> Vec<AckRange> {
+    let mut rest = Vec::new();
+    for AckRange { first, last, ack } in ranges.iter().copied() {
+        let mut next = Some(first);
+        for cut in removed.iter().filter(|cut| cut.first <= last && first <= cut.last) {
+            match next {
+                Some(next) if next < cut.first => rest.push(AckRange { first: next, last: cut.first - 1, ack }),
+                _ => {}
+            }
+            next = cut.last.checked_add(1);
+        }
+        rest.extend(next.filter(|next| *next <= last).map(|first| AckRange { first, last, ack }));
+    }
+    rest
+}
+
 /// One verdict on all of `ranges`.
 pub(super) fn acknowledged(ranges: &[AcquiredRange], ack: AckType) -> Vec<AckRange> {
     ranges.iter().map(|range| AckRange { first: range.first, last: range.last, ack }).collect()
@@ -126,6 +143,16 @@ mod tests {
         let mut ranges = vec![range(0, i64::MAX)];
         assert_eq!(bounds(&remove(&mut ranges, 7..=i64::MAX)), [(7, i64::MAX)]);
         assert_eq!(bounds(&ranges), [(0, 6)]);
+    }
+
+    #[test]
+    fn what_has_failed_is_cut_out_of_what_was_said() {
+        let said = |first, last| AckRange { first, last, ack: AckType::Accept };
+        let ranges = [said(0, 9), said(12, 20), said(30, i64::MAX)];
+        let rest = without(&ranges, &[said(0, 0), said(4, 5), said(9, 9), said(12, 20), said(40, i64::MAX)]);
+        assert_eq!(rest, [said(1, 3), said(6, 8), said(30, 39)]);
+        assert_eq!(without(&ranges, &[]), ranges);
+        assert_eq!(without(&ranges, &ranges), []);
     }
 
     proptest! {

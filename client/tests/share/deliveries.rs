@@ -164,8 +164,8 @@ pub(crate) async fn row_17_a_member_that_dies_costs_its_records_a_delivery_and_t
 }
 
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
-// - let acks = node.ledger.take(now, is_end);
-// + let acks = if is_end { Vec::new() } else { node.ledger.take(now, false) };
+// - true => node.ledger.take_last(now, ErrorCode::SHARE_SESSION_NOT_FOUND),
+// + true => Vec::new(),
 pub(crate) async fn row_18_what_other_tasks_have_decided_goes_out_before_the_member_leaves(cluster: Cluster) {
     for partition in 0..3 {
         cluster.produce(partition, 0..100).await;

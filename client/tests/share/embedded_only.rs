@@ -5,7 +5,7 @@ use ackflow_client::{ClientError, ErrorKind};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, assign_offsets};
 use ackflow_protocol::wire::ErrorCode;
 use ackflow_testkit::EmbeddedBroker;
-use ackflow_testkit::core::{ShareRecordState, ShareRecords};
+use ackflow_testkit::core::{FaultAction, FaultRule, ShareRecordState, ShareRecords};
 use bytes::Bytes;
 
 use crate::cluster::{Cluster, SECOND, eventually, within_a_minute};
@@ -106,6 +106,26 @@ async fn row_16_a_corrupt_batch_is_told_of_once_and_the_next_one_delivered() {
         assert_eq!(error.kind(), ErrorKind::Malformed);
         let expected = format!("offsets 10 to 14 of {}-0 cannot be read", cluster.topic);
         assert!(error.to_string().contains(&expected) && error.to_string().ends_with("(rejected)"), "{error}");
+        consumer.close(10 * SECOND).await.unwrap();
+        cluster.no_lag_is_left().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn acknowledgements_that_are_refused_together_are_sent_again_in_parts() {
+    within_a_minute(async {
+        let cluster = Cluster::embedded().await;
+        cluster.produce(0, 0..100).await;
+        let mut consumer = cluster.owned(cluster.config());
+        let (head, tail) = consumer.poll(20 * SECOND).await.unwrap().unwrap().split_at(50);
+        let rule = FaultRule::new(FaultAction::RefuseAcknowledgements(ErrorCode::INVALID_RECORD_STATE));
+        let refused = cluster.broker().add_fault(rule.times(3)).await.unwrap();
+        let (head, tail) = (head.accept(), tail.accept());
+        assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+        head.await.unwrap();
+        tail.await.unwrap();
+        assert_eq!(cluster.broker().fault_hits(refused).await.unwrap(), 3);
         consumer.close(10 * SECOND).await.unwrap();
         cluster.no_lag_is_left().await;
     })

@@ -56,6 +56,9 @@ cases! {
     modes::record_limit_never_acquires_more_than_a_poll_may_have;
     renewal::renewed_records_are_handed_out_again_and_kept_beyond_their_lock;
     renewal::deliveries_are_kept_by_renewing_them;
+    renewal::deliveries_that_are_held_keep_their_locks_by_themselves;
+    renewal::what_was_handed_out_is_held_until_the_limit_where_that_is_configured;
+    renewal::a_group_that_does_not_allow_renewals_is_named_once_and_loses_nothing_else;
     renewal::records_whose_lock_ends_are_delivered_to_others;
     renewal::row_31_records_that_wait_too_long_for_a_poll_are_not_handed_out;
     deliveries::deliveries_settle_from_many_tasks_in_any_order;

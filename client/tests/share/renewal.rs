@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ackflow_client::share::{AckType, AcknowledgementMode};
+use ackflow_client::share::{AckType, AcknowledgementMode, AutoRenew};
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::cluster::{Cluster, SECOND};
@@ -84,6 +84,73 @@ pub(crate) async fn row_31_records_that_wait_too_long_for_a_poll_are_not_handed_
     }
     assert!(again > 0, "something was fetched ahead");
     assert_eq!(consumer.dropped_records(), again as u64);
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+}
+
+pub(crate) async fn deliveries_that_are_held_keep_their_locks_by_themselves(cluster: Cluster) {
+    let cluster = cluster.with_one_partition().await;
+    cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.owned(cluster.config());
+    let mut delivery = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    delivery.hold(AutoRenew::default());
+    let first_deadline = delivery.lock_deadline();
+    let (head, tail) = delivery.split_at(4);
+    // Who is idle would get the records when their lock ends.
+    let mut idle = cluster.owned(cluster.config());
+    assert!(idle.poll(5 * SECOND / 2).await.unwrap().is_none());
+    assert!(first_deadline < Instant::now());
+    assert!(head.lock_deadline() > Instant::now() && tail.lock_deadline() > Instant::now());
+    head.accept().await.unwrap();
+    assert!(idle.poll(3 * SECOND / 2).await.unwrap().is_none());
+    tail.accept().await.unwrap();
+    cluster.no_lag_is_left().await;
+    for consumer in [consumer, idle] {
+        consumer.close(10 * SECOND).await.unwrap();
+    }
+}
+
+pub(crate) async fn what_was_handed_out_is_held_until_the_limit_where_that_is_configured(cluster: Cluster) {
+    let cluster = cluster.with_one_partition().await;
+    cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.consumer(cluster.config().auto_renew(AutoRenew::default()));
+    assert_eq!(consumer.poll(20 * SECOND).await.unwrap().len(), 10);
+    tokio::time::sleep(5 * SECOND / 2).await;
+    assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+
+    cluster.produce(0, 10..20).await;
+    let once = AutoRenew { max_renewals: 1, ..AutoRenew::default() };
+    let mut consumer = cluster.owned(cluster.config().auto_renew(once));
+    let held = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    tokio::time::sleep(5 * SECOND / 2).await;
+    let mut again = 0;
+    while again < 10 {
+        let delivery = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+        assert_eq!(delivery.max_delivery_count(), 2);
+        again += delivery.len();
+        delivery.accept().await.unwrap();
+    }
+    assert!(held.lock_deadline() < Instant::now());
+    drop(held);
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+}
+
+pub(crate) async fn a_group_that_does_not_allow_renewals_is_named_once_and_loses_nothing_else(cluster: Cluster) {
+    cluster.set_group_config("share.record.lock.duration.ms", "2000").await;
+    cluster.set_group_config("share.renew.acknowledge.enable", "false").await;
+    cluster.produce(0, 0..10).await;
+    let mut consumer = cluster.owned(cluster.config().auto_renew(AutoRenew::default()));
+    let delivery = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    let error = consumer.poll(20 * SECOND).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::INVALID_RECORD_STATE));
+    assert!(error.to_string().contains("share.renew.acknowledge.enable=true"), "{error}");
+    delivery.accept().await.unwrap();
+    assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
     consumer.close(10 * SECOND).await.unwrap();
     cluster.no_lag_is_left().await;
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Input, OPERATIONS, bounded};
-use crate::machine::ack_ledger::{AckLedger, PartitionAcks, RetryPolicy};
+use crate::machine::ack_ledger::{AckLedger, Kept, Outcomes, PartitionAcks, RetryPolicy};
 use crate::machine::share_session::ShareSession;
-use crate::machine::{AckId, AckRange, AckType, AcquiredRange, SessionId, TopicIdPartition};
+use crate::machine::{AckId, AckRange, AckType, AcquiredRange, AutoRenew, KeepId, SessionId, TopicIdPartition};
 use crate::wire::{ErrorCode, Uuid};
 
 const LOCK: Duration = Duration::from_millis(1_000);
@@ -19,6 +19,7 @@ const POLICY: RetryPolicy = RetryPolicy {
     timeout: Duration::from_millis(400),
     backoff: Duration::from_millis(50),
     backoff_max: Duration::from_millis(200),
+    isolates: true,
 };
 
 const PARTITIONS: i32 = 3;
@@ -44,6 +45,8 @@ pub fn session(start: Instant, data: &[u8]) {
         in_flight: None,
         open: BTreeSet::new(),
         calls: 0,
+        kept: BTreeSet::new(),
+        keeps: 0,
     };
     for _ in 0..OPERATIONS {
         if input.is_empty() {
@@ -55,6 +58,7 @@ pub fn session(start: Instant, data: &[u8]) {
     world.disconnect();
     world.end_calls();
     assert!(world.open.is_empty(), "never ended: {:?}", world.open);
+    assert!(world.kept.is_empty(), "kept for ever: {:?}", world.kept);
     assert!(world.ledger.is_empty(), "{:?}", world.ledger);
 }
 
@@ -93,6 +97,9 @@ struct World {
     /// Calls that have not ended.
     open: BTreeSet<AckId>,
     calls: u64,
+    /// What is renewed by itself and has not ended.
+    kept: BTreeSet<KeepId>,
+    keeps: u64,
 }
 
 fn partition(input: &mut Input<'_>) -> TopicIdPartition {
@@ -123,11 +130,13 @@ impl World {
             14 => {
                 self.now += Duration::from_millis(input.pick(&[1, 50, 100, 400, 700, 1_000]));
                 self.ledger.expire(self.now);
+                self.ledger.renew(self.now, LOCK);
                 assert!(self.ledger.next_expiry().is_none_or(|at| at > self.now), "a lock has ended and is held");
                 assert!(self.ledger.next_retry(self.now).is_none_or(|at| at > self.now));
             }
             _ => match input.below(4) {
                 0 => self.disconnect(),
+                1 => self.keep(input),
                 _ => {
                     let lost = partition(input);
                     self.ledger.fail_partition(lost, ErrorCode::NOT_LEADER_OR_FOLLOWER);
@@ -154,6 +163,17 @@ impl World {
         }
     }
 
+    fn keep(&mut self, input: &mut Input<'_>) {
+        let (first, last) = range(input);
+        let renew =
+            AutoRenew { at_percent: input.byte(), max_renewals: u32::from(input.byte()), ..AutoRenew::default() };
+        self.keeps += 1;
+        let ranges = [AcquiredRange { first, last, delivery_count: 1 }];
+        if self.ledger.keep(self.now, KeepId(self.keeps), partition(input), (ACQUISITION, &ranges), renew) {
+            self.kept.insert(KeepId(self.keeps));
+        }
+    }
+
     fn send(&mut self, input: &mut Input<'_>) {
         if self.in_flight.is_some() {
             return;
@@ -163,11 +183,11 @@ impl World {
             Kind::Fetch => self.fetch(),
             Kind::Acknowledge => self.session.begin_acknowledge().map(|epoch| {
                 self.check_epoch(epoch);
-                self.ledger.take(self.now, false)
+                self.ledger.take(self.now)
             }),
             Kind::Close => self.session.begin_close().map(|epoch| {
                 assert_eq!(epoch, -1);
-                self.ledger.take(self.now, true)
+                self.ledger.take_last(self.now, ErrorCode::SHARE_SESSION_NOT_FOUND)
             }),
         };
         let Some(acks) = acks else { return };
@@ -199,7 +219,7 @@ impl World {
         assert!(broker.partitions.iter().all(|partition| self.session.lists(*partition)));
         assert!(!self.session.has_to_forget());
         let fits = self.ledger.ready_partitions(self.now).all(|ready| self.session.wanted().contains(&ready));
-        Some(if step.epoch > 0 && fits { self.ledger.take(self.now, false) } else { Vec::new() })
+        Some(if step.epoch > 0 && fits { self.ledger.take(self.now) } else { Vec::new() })
     }
 
     fn check_epoch(&self, epoch: i32) {
@@ -250,12 +270,13 @@ impl World {
         if code.is_none() {
             self.apply(&sent);
         }
+        let policy = RetryPolicy { isolates: sent.kind != Kind::Close, ..POLICY };
         // The broker says nothing of some partitions.
         let silent = usize::from(input.once_in(4)).min(sent.acks.len());
         for (partition, _) in &sent.acks[silent..] {
-            self.ledger.answered(self.now, *partition, code, sent.at + LOCK, POLICY);
+            self.ledger.answered(self.now, *partition, code, sent.at + LOCK, policy);
         }
-        self.ledger.answered_rest(self.now, ErrorCode::INVALID_RECORD_STATE, POLICY);
+        self.ledger.answered_rest(self.now, ErrorCode::INVALID_RECORD_STATE, policy);
         match (sent.kind, &mut self.broker) {
             (Kind::Close, _) => {
                 assert!(self.session.is_closed());
@@ -327,8 +348,16 @@ impl World {
     }
 
     fn end_calls(&mut self) {
-        for outcome in self.ledger.outcomes() {
+        let Outcomes { ended, kept } = self.ledger.outcomes();
+        for kept in kept {
+            match kept {
+                Kept::Renewed(id, _) => assert!(self.kept.contains(&id), "{id:?} has ended"),
+                Kept::Ended(id, _) => assert!(self.kept.remove(&id), "{id:?} ended twice"),
+            }
+        }
+        for outcome in ended {
             assert!(self.open.remove(&outcome.id), "{:?} ended twice", outcome.id);
+            assert_eq!(outcome.failed.is_empty(), outcome.result.is_ok(), "{outcome:?}");
             let renews = outcome.ranges.iter().any(|range| range.ack == AckType::Renew);
             assert_eq!(outcome.lock_deadline.is_some(), renews && outcome.result.is_ok(), "{outcome:?}");
         }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::broker::{self, TOPIC};
 use super::{Input, OPERATIONS, OUTPUTS, bounded, failure, pause};
 use crate::machine::{
-    AckId, AckRange, AckType, AcquireMode, Acquisition, AcquisitionId, ClientRequest, ClientResponse, CommitId,
-    Destination, Event, Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine, ShareConsumerOptions,
-    TopicIdPartition,
+    AckId, AckRange, AckType, AcquireMode, Acquisition, AcquisitionId, AutoRenew, ClientRequest, ClientResponse,
+    CommitId, Destination, Event, KeepId, Output, RequestFailure, RequestId, SessionId, ShareConsumerMachine,
+    ShareConsumerOptions, TopicIdPartition,
 };
 
 /// Target `share_consumer`: each byte chooses an operation, and the bytes after it what it does. Brokers answer well,
@@ -59,6 +59,7 @@ struct World {
     /// How often each has ended.
     acknowledgements: BTreeMap<AckId, u32>,
     commits: BTreeMap<CommitId, u32>,
+    keeps: BTreeMap<KeepId, u32>,
     nodes: BTreeSet<i32>,
 }
 
@@ -78,6 +79,7 @@ impl World {
             taken: Vec::new(),
             acknowledgements: BTreeMap::new(),
             commits: BTreeMap::new(),
+            keeps: BTreeMap::new(),
             nodes: BTreeSet::new(),
         };
         world.machine.subscribe(now, vec!["topic".to_owned()]);
@@ -118,12 +120,22 @@ impl World {
                     self.machine.handle_response(now, late.id, broker::response(&late.request, input));
                 }
             }
+            6 => self.keep(input),
             _ => {
                 if !self.told.is_empty() {
                     let dropped = self.told.remove(0);
                     self.machine.dropped(now, &dropped);
                 }
             }
+        }
+    }
+
+    /// Locks are to be renewed by themselves.
+    fn keep(&mut self, input: &mut Input<'_>) {
+        let Some(taken) = self.taken.last() else { return };
+        let renew = AutoRenew { at_percent: input.byte(), max_renewals: input.below(4) as u32, ..AutoRenew::default() };
+        if let Some(id) = self.machine.keep(self.now, taken.id(), taken.topic_partition, &taken.ranges, renew) {
+            assert!(self.keeps.insert(id, 0).is_none(), "{id:?} twice");
         }
     }
 
@@ -256,6 +268,11 @@ impl World {
                 *ends += 1;
                 assert_eq!(*ends, 1, "{id:?} ended again");
             }
+            Event::KeepEnded { id, .. } => {
+                let ends = self.keeps.get_mut(&id).expect("an id that was given out");
+                *ends += 1;
+                assert_eq!(*ends, 1, "{id:?} ended again");
+            }
             Event::SessionLost { session, .. } => {
                 self.told.retain(|acquisition| acquisition.session != session);
                 self.session_is_gone(session.node);
@@ -275,6 +292,9 @@ impl World {
             assert_eq!(*ends, 1, "{id:?}");
         }
         for (id, ends) in &self.commits {
+            assert_eq!(*ends, 1, "{id:?}");
+        }
+        for (id, ends) in &self.keeps {
             assert_eq!(*ends, 1, "{id:?}");
         }
     }

@@ -22,6 +22,7 @@ pub(crate) mod types;
 pub use error::{MachineError, MachineErrorKind};
 pub use share_consumer::{AcquireMode, ShareConsumerMachine, ShareConsumerOptions};
 pub use types::{
-    AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, BrokerAddress, ClientRequest, ClientResponse,
-    CommitId, CommitResult, Destination, Event, Output, RequestFailure, RequestId, SessionId, TopicIdPartition,
+    AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, AutoRenew, BrokerAddress, ClientRequest,
+    ClientResponse, CommitId, CommitResult, Destination, Event, KeepEnd, KeepId, Output, RequestFailure, RequestId,
+    SessionId, TopicIdPartition,
 };

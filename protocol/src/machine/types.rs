@@ -127,6 +127,42 @@ impl Acquisition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AckId(pub u64);
 
+/// Names records whose locks are renewed by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeepId(pub u64);
+
+/// How locks are renewed by themselves (KIP-1222 has renewals), and how long at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AutoRenew {
+    /// A lock is renewed when this part of it is over, in percent: 1 to 90.
+    pub at_percent: u8,
+    /// No more renewals than so many.
+    pub max_renewals: u32,
+    /// No renewal after so long. The last lock ends by itself, or with what is decided about the records.
+    pub max_time: Duration,
+}
+
+impl Default for AutoRenew {
+    /// At half of the lock, as often as it takes, for five minutes: Kafka's default of `max.poll.interval.ms`.
+    fn default() -> Self {
+        Self { at_percent: 50, max_renewals: u32::MAX, max_time: Duration::from_secs(300) }
+    }
+}
+
+/// Why locks are not renewed any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepEnd {
+    /// Everything is decided about, or renewed by another call of `keep`.
+    Settled,
+    /// A limit of [`AutoRenew`] is reached.
+    Limit,
+    /// The broker refuses it: `UNSUPPORTED_VERSION` where it does not know renewals, `INVALID_RECORD_STATE` where the
+    /// group has `share.renew.acknowledge.enable=false` or the locks were lost.
+    Refused(ErrorCode),
+    /// The locks were lost, with their session or otherwise.
+    Lost,
+}
+
 /// Names one call of `commit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitId(pub u64);
@@ -169,6 +205,8 @@ pub enum Event {
         /// The broker's answer, or why it never got the acknowledgement. `INVALID_RECORD_STATE` means that the lock was
         /// lost.
         result: Result<(), ErrorCode>,
+        /// Where `result` is an error, the offsets of `ranges` that it is about; the others went well.
+        failed: Vec<AckRange>,
         /// Where `ranges` holds renewals and `result` is `Ok`: when the renewed locks have to be taken as lost. Else
         /// `None`.
         lock_deadline: Option<Instant>,
@@ -180,6 +218,20 @@ pub enum Event {
         /// One entry a partition that had something outstanding or has failed since the last commit, sorted by
         /// partition.
         results: Vec<CommitResult>,
+    },
+    /// Locks were renewed by themselves.
+    Renewed {
+        /// What `keep` returned.
+        id: KeepId,
+        /// When the renewed locks have to be taken as lost.
+        lock_deadline: Instant,
+    },
+    /// Locks are not renewed by themselves any more; exactly once for each id.
+    KeepEnded {
+        /// What `keep` returned.
+        id: KeepId,
+        /// Why.
+        end: KeepEnd,
     },
     /// The partitions that this member serves have changed; all of them are listed, sorted by topic name and partition.
     Assigned(Vec<(Arc<str>, TopicIdPartition)>),

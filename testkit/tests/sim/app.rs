@@ -365,14 +365,17 @@ impl App {
                 crate::trace!(sim, "m{} lost {topic_partition:?} of {session:?}: {error:?}", self.member);
                 self.lose(sim, machine, |part| part.session == session && part.partition == topic_partition);
             }
-            Event::Acknowledged { id: ack, topic_partition, ranges, result, lock_deadline, .. } => {
+            Event::Acknowledged { id: ack, topic_partition, ranges, result, failed, lock_deadline, .. } => {
                 crate::trace!(sim, "m{} hears of {}: {result:?}", self.member, ack.0);
                 let said = self.said.remove(&ack);
                 sim.oracle.check(said.is_some(), || format!("{id}: {ack:?} ended twice, or was never said"));
                 let Some(said) = said else { return false };
                 sim.oracle
                     .check(said.ranges == ranges, || format!("{id}: {ack:?} ended with other ranges: {ranges:?}"));
-                sim.oracle.ended((id, self.life), said.session, topic_partition, &ranges, ack, result);
+                let member = (id, self.life);
+                let good = without(&ranges, &failed);
+                sim.oracle.ended(member, said.session, topic_partition, &good, ack, Ok(()));
+                sim.oracle.ended(member, said.session, topic_partition, &failed, ack, result);
                 if let (Some(mut part), Ok(()), Some(deadline)) = (said.renews, result, lock_deadline) {
                     part.deadline = deadline;
                     let delay = sim.random.millis(1, 300);
@@ -387,7 +390,7 @@ impl App {
             Event::Assigned(partitions) => {
                 self.assigned = partitions.into_iter().map(|(_, partition)| partition).collect()
             }
-            Event::LockTimeout(_) | Event::Closed => {}
+            Event::LockTimeout(_) | Event::Renewed { .. } | Event::KeepEnded { .. } | Event::Closed => {}
             Event::BadBatch { first, last, topic_partition, error, .. } => {
                 sim.oracle.check(false, || format!("{id}: {topic_partition:?} {first}-{last} is bad: {error}"));
             }
@@ -426,4 +429,11 @@ fn most_buffered(sim: &Sim) -> u64 {
     let plan = &sim.plan;
     let a_fetch = u64::from(plan.fetch_max_records.max(plan.max_poll_records)) + plan.batch_records;
     2 * a_fetch * u64::from(plan.nodes)
+}
+
+/// What is said of other offsets than the failed ones.
+fn without(ranges: &[AckRange], failed: &[AckRange]) -> Vec<AckRange> {
+    let single = ranges.iter().flat_map(|range| (range.first..=range.last).map(move |offset| (offset, range.ack)));
+    let good = single.filter(|(offset, _)| !failed.iter().any(|range| (range.first..=range.last).contains(offset)));
+    good.map(|(offset, ack)| AckRange { first: offset, last: offset, ack }).collect()
 }

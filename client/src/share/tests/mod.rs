@@ -128,11 +128,11 @@ impl FakeDriver {
 
     /// Answers every acknowledgement that somebody waits for.
     fn answer(&mut self, result: Result<(), ErrorCode>) {
-        for Acknowledgement { source, answer, renewed, .. } in self.waiting.drain(..) {
+        for Acknowledgement { source, ranges, answer, renewed } in self.waiting.drain(..) {
             if let (Some(renewed), Ok(())) = (renewed, result) {
                 renewed.set(Instant::now() + 2 * LOCK).unwrap();
             }
-            let failed = |code| AckError::Failed { partition: source.partition(), code };
+            let failed = |code| AckError::Failed { partition: source.partition(), failed: ranges.clone(), code };
             answer.unwrap().send(result.map_err(failed)).unwrap();
         }
     }

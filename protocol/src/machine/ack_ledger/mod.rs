@@ -12,6 +12,8 @@
 //! may be said about an offset is checked here, because a broker that refuses one offset undoes everything else that
 //! the request says about the partition. All costs grow with ranges and calls, never with offsets.
 
+mod isolation;
+mod keeping;
 mod partition;
 #[cfg(test)]
 mod tests;
@@ -22,9 +24,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::partition::{Lock, Partition};
+pub(crate) use self::keeping::Kept;
+use self::partition::{Caller, Lock, Partition};
 use crate::{
-    machine::types::{AckId, AckRange, AcquiredRange, TopicIdPartition, earlier},
+    machine::types::{AckId, AckRange, AcquiredRange, AutoRenew, KeepId, TopicIdPartition, earlier},
     wire::ErrorCode,
 };
 
@@ -33,9 +36,20 @@ pub(crate) struct AckLedger {
     partitions: BTreeMap<TopicIdPartition, Partition>,
     /// Why partitions were lost, until they are acquired again.
     lost: BTreeMap<TopicIdPartition, (Arc<str>, ErrorCode)>,
-    outcomes: Vec<Outcome>,
+    outcomes: Outcomes,
     /// No lock ends before this.
     next_expiry: Option<Instant>,
+    /// No lock is to be renewed by itself before this.
+    next_renewal: Option<Instant>,
+}
+
+/// What has happened since it was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    /// How calls have ended.
+    pub(crate) ended: Vec<Outcome>,
+    /// What became of what is renewed by itself.
+    pub(crate) kept: Vec<Kept>,
 }
 
 /// How one call ended.
@@ -46,6 +60,8 @@ pub(crate) struct Outcome {
     pub(crate) topic_partition: TopicIdPartition,
     pub(crate) ranges: Vec<AckRange>,
     pub(crate) result: Result<(), ErrorCode>,
+    /// Where it is an error, what of the ranges it is about.
+    pub(crate) failed: Vec<AckRange>,
     pub(crate) lock_deadline: Option<Instant>,
 }
 
@@ -60,6 +76,8 @@ pub(crate) struct RetryPolicy {
     /// The first pause; it doubles.
     pub(crate) backoff: Duration,
     pub(crate) backoff_max: Duration,
+    /// Whether what is refused because of one offset may be sent again in parts, to find out which.
+    pub(crate) isolates: bool,
 }
 
 impl AckLedger {
@@ -104,6 +122,11 @@ impl AckLedger {
         self.ready(now).map(|(id, _)| *id)
     }
 
+    /// Whether there is something to send now to find out what the broker has refused of what was sent together.
+    pub(crate) fn is_isolating(&self, now: Instant) -> bool {
+        self.ready(now).any(|(_, partition)| partition.is_isolating())
+    }
+
     /// Whether a decision that could be sent now is a renewal.
     pub(crate) fn has_renewals(&self, now: Instant) -> bool {
         self.ready(now).any(|(_, partition)| partition.has_renewals())
@@ -114,9 +137,9 @@ impl AckLedger {
         self.partitions.values().filter_map(Partition::next_retry).filter(|at| *at > now).min()
     }
 
-    /// When the next lock is lost, or before.
+    /// When the next lock is lost or to be renewed by itself, or before.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        self.next_expiry
+        earlier(self.next_expiry, self.next_renewal)
     }
 
     /// Records were acquired, with the acquisition's number. What was decided about them before and not sent is about a lock
@@ -147,16 +170,45 @@ impl AckLedger {
         range: AckRange,
         lock_deadline: Instant,
     ) {
-        self.partition(id, topic).settle(now, range, lock_deadline);
+        let partition = self.partitions.entry(id).or_insert_with(|| Partition::new(id, topic.clone()));
+        partition.settle(now, range, lock_deadline);
         self.expires(Some(lock_deadline));
     }
 
     /// An acquisition will not be handed out. Its locks run out by themselves.
     pub(crate) fn let_go(&mut self, id: TopicIdPartition, number: u64, ranges: &[AcquiredRange]) {
         if let Some(partition) = self.partitions.get_mut(&id) {
-            partition.let_go(number, ranges);
+            partition.let_go(number, ranges, &mut self.outcomes);
             self.tidy(id);
         }
+    }
+
+    /// Renews the locks of what is held of these offsets of an acquisition by itself, until they are decided about. Returns
+    /// whether anything is held.
+    pub(crate) fn keep(
+        &mut self,
+        now: Instant,
+        keep: KeepId,
+        id: TopicIdPartition,
+        (number, ranges): (u64, &[AcquiredRange]),
+        renew: AutoRenew,
+    ) -> bool {
+        self.expire(now);
+        let (partition, outcomes) = (self.partitions.get_mut(&id), &mut self.outcomes);
+        let is_kept = partition.is_some_and(|partition| partition.keep(now, keep, renew, (number, ranges), outcomes));
+        // When that is, `renew` finds out.
+        self.next_renewal = if is_kept { Some(now) } else { self.next_renewal };
+        is_kept
+    }
+
+    /// Decides the renewals that are due of locks that last so long.
+    pub(crate) fn renew(&mut self, now: Instant, lock_timeout: Duration) {
+        if self.next_renewal.is_none_or(|next| now < next) {
+            return;
+        }
+        let outcomes = &mut self.outcomes;
+        let next = self.partitions.values_mut().filter_map(|partition| partition.renew(now, lock_timeout, outcomes));
+        self.next_renewal = next.min();
     }
 
     /// Decides about offsets of an acquisition that are held, or decided but not sent: there the last word counts.
@@ -177,17 +229,26 @@ impl AckLedger {
         }
         match self.partitions.get_mut(&id) {
             Some(partition) if partition.may_decide(number, &ranges) => {
-                partition.decide(now, call, ranges);
+                partition.decide(now, Caller::Application(call), ranges, &mut self.outcomes);
                 Ok(())
             }
             _ => Err((self.lost(id).unwrap_or(ErrorCode::INVALID_RECORD_STATE), ranges)),
         }
     }
 
-    /// Takes what can be sent now; with `all`, also what waits for its retry.
-    pub(crate) fn take(&mut self, now: Instant, all: bool) -> Vec<PartitionAcks> {
+    /// Takes what can be sent now.
+    pub(crate) fn take(&mut self, now: Instant) -> Vec<PartitionAcks> {
         self.expire(now);
-        let ready = self.partitions.iter_mut().filter(|(_, partition)| partition.is_ready(now, all));
+        let ready = self.partitions.iter_mut().filter(|(_, partition)| partition.is_ready(now, false));
+        ready.map(|(id, partition)| (*id, partition.take())).collect()
+    }
+
+    /// Takes everything that is decided, for the request that ends the session: also what waits for its retry. Renewals
+    /// stay behind and fail with `code`.
+    pub(crate) fn take_last(&mut self, now: Instant, code: ErrorCode) -> Vec<PartitionAcks> {
+        self.expire(now);
+        self.partitions.values_mut().for_each(|partition| partition.drop_renewals(code));
+        let ready = self.partitions.iter_mut().filter(|(_, partition)| partition.is_ready(now, true));
         ready.map(|(id, partition)| (*id, partition.take())).collect()
     }
 
@@ -204,12 +265,16 @@ impl AckLedger {
             partition.answered(now, code, renewed_until, policy, &mut self.outcomes);
             let expiry = partition.next_expiry();
             self.expires(expiry);
+            if self.next_renewal.is_some() || !self.outcomes.kept.is_empty() {
+                self.next_renewal = Some(now);
+            }
             self.tidy(id);
         }
     }
 
     /// The broker answered, and these partitions got no word of their own.
     pub(crate) fn answered_rest(&mut self, now: Instant, code: ErrorCode, policy: RetryPolicy) {
+        let policy = RetryPolicy { isolates: false, ..policy };
         for id in self.in_flight_partitions() {
             self.answered(now, id, code, now, policy);
         }
@@ -241,10 +306,11 @@ impl AckLedger {
             partition.fail(code, &mut self.outcomes);
         }
         self.next_expiry = None;
+        self.next_renewal = None;
     }
 
-    /// How calls have ended since this was asked last.
-    pub(crate) fn outcomes(&mut self) -> Vec<Outcome> {
+    /// What has happened since this was asked last.
+    pub(crate) fn outcomes(&mut self) -> Outcomes {
         std::mem::take(&mut self.outcomes)
     }
 
@@ -267,10 +333,6 @@ impl AckLedger {
     fn in_flight_partitions(&self) -> Vec<TopicIdPartition> {
         let in_flight = self.partitions.iter().filter(|(_, partition)| partition.is_in_flight());
         in_flight.map(|(id, _)| *id).collect()
-    }
-
-    fn partition(&mut self, id: TopicIdPartition, topic: &Arc<str>) -> &mut Partition {
-        self.partitions.entry(id).or_insert_with(|| Partition::new(id, topic.clone()))
     }
 
     fn expires(&mut self, at: Option<Instant>) {

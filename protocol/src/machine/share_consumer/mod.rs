@@ -30,15 +30,15 @@ use std::{
 use self::{commits::Commits, demand::Demand, node::Node};
 use crate::{
     machine::{
-        ack_ledger::Outcome,
+        ack_ledger::{Kept, Outcome},
         backoff::Backoff,
         coordinator::CoordinatorMachine,
         error::{MachineError, MachineErrorKind},
         membership::Membership,
         metadata::{Metadata, Urgency},
         types::{
-            AckId, AckRange, Acquisition, AcquisitionId, ClientResponse, CommitId, Event, Output, RequestFailure,
-            RequestId, TopicIdPartition,
+            AckId, AckRange, AcquiredRange, Acquisition, AcquisitionId, AutoRenew, ClientResponse, CommitId, Event,
+            KeepId, Output, RequestFailure, RequestId, TopicIdPartition,
         },
     },
     wire::ErrorCode,
@@ -81,6 +81,7 @@ pub struct ShareConsumerMachine {
     pending: PendingRequests,
     last_request: u64,
     last_acquisition: u64,
+    last_keep: u64,
     outputs: VecDeque<Output>,
 }
 
@@ -147,6 +148,7 @@ impl ShareConsumerMachine {
             pending: PendingRequests::default(),
             last_request: 0,
             last_acquisition: 0,
+            last_keep: 0,
             outputs: VecDeque::new(),
             options,
         }
@@ -236,10 +238,30 @@ impl ShareConsumerMachine {
         if let Some((code, ranges)) = refused {
             let known = self.nodes.get(&session.node).and_then(|node| node.ledger.topic(topic_partition)).cloned();
             let topic = known.unwrap_or_else(|| self.topic_name(topic_partition));
-            let outcome = Outcome { id, topic, topic_partition, ranges, result: Err(code), lock_deadline: None };
+            let failed = ranges.clone();
+            let outcome =
+                Outcome { id, topic, topic_partition, ranges, result: Err(code), failed, lock_deadline: None };
             self.end_acknowledgement(outcome);
         }
         id
+    }
+
+    /// Renews the locks of what is undecided of these offsets of an acquisition by itself from now on, until they are decided about, lost, or a
+    /// limit of `renew` is reached: [`Event::Renewed`] and [`Event::KeepEnded`] tell. `None` where nothing of them is held.
+    pub fn keep(
+        &mut self,
+        now: Instant,
+        acquisition: AcquisitionId,
+        topic_partition: TopicIdPartition,
+        ranges: &[AcquiredRange],
+        renew: AutoRenew,
+    ) -> Option<KeepId> {
+        let AcquisitionId { session, number } = acquisition;
+        let node = self.nodes.get_mut(&session.node).filter(|node| node.is_live(session))?;
+        let id = KeepId(self.last_keep + 1);
+        let is_kept = node.ledger.keep(now, id, topic_partition, (number, ranges), renew);
+        self.last_keep += u64::from(is_kept);
+        is_kept.then_some(id)
     }
 
     /// Sends everything acknowledged so far without waiting for a fetch to carry it. [`Event::Committed`] tells when
@@ -357,13 +379,19 @@ impl ShareConsumerMachine {
     /// Tells the application what has ended at a node.
     fn report_outcomes(&mut self, node: i32) {
         let outcomes = self.nodes.get_mut(&node).map(|node| node.ledger.outcomes()).unwrap_or_default();
-        outcomes.into_iter().for_each(|outcome| self.end_acknowledgement(outcome));
+        outcomes.ended.into_iter().for_each(|outcome| self.end_acknowledgement(outcome));
+        self.outputs.extend(outcomes.kept.into_iter().map(|kept| {
+            Output::Event(match kept {
+                Kept::Renewed(id, lock_deadline) => Event::Renewed { id, lock_deadline },
+                Kept::Ended(id, end) => Event::KeepEnded { id, end },
+            })
+        }));
     }
 
     fn end_acknowledgement(&mut self, outcome: Outcome) {
         let committed = self.commits.ended(&outcome);
-        let Outcome { id, topic, topic_partition, ranges, result, lock_deadline } = outcome;
-        let acknowledged = Event::Acknowledged { id, topic, topic_partition, ranges, result, lock_deadline };
+        let Outcome { id, topic, topic_partition, ranges, result, failed, lock_deadline } = outcome;
+        let acknowledged = Event::Acknowledged { id, topic, topic_partition, ranges, result, failed, lock_deadline };
         self.outputs.extend([acknowledged].into_iter().chain(committed).map(Output::Event));
     }
 

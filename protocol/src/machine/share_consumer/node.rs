@@ -178,7 +178,12 @@ impl Node {
             return Step::Wait(expiry);
         }
         if self.ending {
-            return if self.session.is_open() { Step::End } else { Step::Wait(None) };
+            return match self.session.is_open() {
+                // What is to blame for a refusal has to be known before the last word is said.
+                true if self.ledger.is_isolating(now) => Step::Acknowledge,
+                true => Step::End,
+                false => Step::Wait(None),
+            };
         }
         if let Some(not_before) = self.not_before.filter(|not_before| now < *not_before) {
             return Step::Wait(earlier(Some(not_before), expiry));

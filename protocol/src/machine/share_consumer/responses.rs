@@ -409,6 +409,7 @@ impl ShareConsumerMachine {
             timeout: if kind == Kind::End { Duration::ZERO } else { self.options.default_api_timeout },
             backoff: self.options.retry_backoff,
             backoff_max: self.options.retry_backoff_max,
+            isolates: kind != Kind::End,
         }
     }
 }

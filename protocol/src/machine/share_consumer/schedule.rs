@@ -214,6 +214,7 @@ impl ShareConsumerMachine {
     fn advance_nodes(&mut self, now: Instant) -> Option<Instant> {
         let mut wait = None;
         let ask = self.ask(now);
+        let lock_timeout = self.lock_timeout.unwrap_or(super::DEFAULT_LOCK);
         let one_at_a_time = self.options.acquire_mode == AcquireMode::RecordLimit;
         for id in self.turns() {
             let is_taken = one_at_a_time && self.nodes.values().any(Node::is_asking);
@@ -227,6 +228,9 @@ impl ShareConsumerMachine {
                 wait = earlier(wait, node.look_for_leader);
             }
             node.ledger.expire(now);
+            if !node.ending {
+                node.ledger.renew(now, lock_timeout);
+            }
             match node.next(now, ask, last_taken) {
                 Step::Wait(until) => wait = earlier(wait, until),
                 step => self.send(now, id, step),
@@ -269,7 +273,7 @@ impl ShareConsumerMachine {
         let (kind, request, max_wait, opening) = match step {
             Step::Wait(_) => return,
             Step::Fetch(ask) => {
-                let acks = if node.session.is_open() { node.ledger.take(now, false) } else { Vec::new() };
+                let acks = if node.session.is_open() { node.ledger.take(now) } else { Vec::new() };
                 let is_busy = !node.ledger.is_empty();
                 let idle_wait = match self.options.acquire_mode {
                     AcquireMode::BatchOptimized => self.options.fetch_max_wait,
@@ -296,7 +300,10 @@ impl ShareConsumerMachine {
                 let is_end = step == Step::End;
                 let epoch = if is_end { node.session.begin_close() } else { node.session.begin_acknowledge() };
                 let Some(epoch) = epoch else { return };
-                let acks = node.ledger.take(now, is_end);
+                let acks = match is_end {
+                    true => node.ledger.take_last(now, ErrorCode::SHARE_SESSION_NOT_FOUND),
+                    false => node.ledger.take(now),
+                };
                 if acks.is_empty() && !is_end {
                     return;
                 }

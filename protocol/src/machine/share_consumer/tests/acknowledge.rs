@@ -4,8 +4,8 @@ use super::{rig::*, script::*};
 use crate::{machine::AckType, messages::share_fetch::PartitionData, wire::ErrorCode};
 
 // Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - self.in_flight = RangeMap::default();
-// + self.in_flight = RangeMap::default(); self.to_send = RangeMap::default(); self.sent.append(&mut self.waiting);
+// - let Some(isolation) = self.isolation.take() else {
+// + self.to_send = RangeMap::default(); self.sent.append(&mut self.waiting); let Some(isolation) = self.isolation.take() else {
 #[test]
 fn row_01_acknowledgements_made_while_a_fetch_is_out_ride_on_the_next_one() {
     let mut rig = Rig::joined(&[1]);
@@ -326,9 +326,9 @@ fn what_the_broker_does_not_mention_has_failed() {
 #[test]
 fn the_acknowledge_error_of_a_partition_is_independent_of_its_fetch_error() {
     let mut rig = Rig::joined(&[1]);
-    rig.deliver(1, 0, 0, 4);
+    rig.deliver(1, 0, 4, 4);
     let session = rig.take().session;
-    let ack = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
+    let ack = rig.acknowledge(session, partition(0), &[accept(4, 4)]);
     let fetch = rig.take_session(1);
     let data = PartitionData { acknowledge_error_code: ErrorCode::INVALID_RECORD_STATE, ..acquired(0, 5, 9) };
     rig.respond(&fetch, fetched(vec![data]));

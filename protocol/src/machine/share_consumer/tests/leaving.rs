@@ -98,8 +98,8 @@ fn what_a_fetch_acquires_after_unsubscribing_is_left_to_the_end_of_the_session()
 }
 
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
-// - let acks = node.ledger.take(now, is_end);
-// + let acks = if is_end { Vec::new() } else { node.ledger.take(now, false) };
+// - true => node.ledger.take_last(now, ErrorCode::SHARE_SESSION_NOT_FOUND),
+// + true => Vec::new(),
 #[test]
 fn row_18_what_was_decided_before_the_close_goes_out_with_the_end_of_the_session() {
     let mut rig = Rig::joined(&[1, 2]);

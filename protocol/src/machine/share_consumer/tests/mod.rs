@@ -5,6 +5,7 @@ mod acknowledge;
 mod again;
 mod fetch;
 mod group;
+mod isolation;
 mod leaders;
 mod leaving;
 mod renewal;

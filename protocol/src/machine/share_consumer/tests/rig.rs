@@ -9,8 +9,8 @@ use std::{
 use super::script::*;
 use crate::{
     machine::{
-        AckId, AckRange, Acquisition, AcquisitionId, ClientRequest, ClientResponse, CommitId, CommitResult,
-        Destination, Event, MachineError, Output, RequestFailure, SessionId, ShareConsumerMachine,
+        AckId, AckRange, Acquisition, AcquisitionId, AutoRenew, ClientRequest, ClientResponse, CommitId, CommitResult,
+        Destination, Event, KeepEnd, KeepId, MachineError, Output, RequestFailure, SessionId, ShareConsumerMachine,
         ShareConsumerOptions, TopicIdPartition,
     },
     messages::{
@@ -163,6 +163,14 @@ impl Rig {
         ranges: &[AckRange],
     ) -> AckId {
         let id = self.machine.acknowledge(self.now, acquisition, topic_partition, ranges.to_vec());
+        self.drain();
+        id
+    }
+
+    /// Has the locks of an acquisition renewed by themselves.
+    pub(super) fn keep(&mut self, acquisition: &Acquisition, renew: AutoRenew) -> Option<KeepId> {
+        let Acquisition { topic_partition, ranges, .. } = acquisition;
+        let id = self.machine.keep(self.now, acquisition.id(), *topic_partition, ranges, renew);
         self.drain();
         id
     }
@@ -351,6 +359,23 @@ impl Rig {
             Event::Committed { id, results } if *id == wanted => Some(results.clone()),
             _ => None,
         })
+    }
+
+    /// Why something is not kept any more.
+    pub(super) fn keep_end(&self, wanted: KeepId) -> Option<KeepEnd> {
+        self.events.iter().find_map(|event| match event {
+            Event::KeepEnded { id, end } if *id == wanted => Some(*end),
+            _ => None,
+        })
+    }
+
+    /// To when the locks of something kept were renewed.
+    pub(super) fn renewals(&self, wanted: KeepId) -> Vec<Instant> {
+        let renewals = self.events.iter().filter_map(|event| match event {
+            Event::Renewed { id, lock_deadline } if *id == wanted => Some(*lock_deadline),
+            _ => None,
+        });
+        renewals.collect()
     }
 
     pub(super) fn errors(&self) -> Vec<MachineError> {
