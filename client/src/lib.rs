@@ -6,6 +6,11 @@ pub mod admin;
 pub mod config;
 pub mod deserialize;
 mod error;
+/// Bodies of fuzz targets, as `ackflow_protocol::fuzzing` has them (feature `fuzzing`).
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    pub use crate::producer::fuzzing::producer_queue;
+}
 pub mod net;
 pub mod producer;
 pub mod share;

@@ -43,6 +43,18 @@ pub static ALL: &[Target] = &[
     Target { name: "group", run: |data| fuzzing::group(Instant::now(), data), ..OPERATIONS },
     Target { name: "metadata", run: |data| fuzzing::metadata(Instant::now(), data), ..OPERATIONS },
     Target { name: "share_consumer", run: |data| fuzzing::share_consumer(Instant::now(), data), ..OPERATIONS },
+    Target {
+        name: "cluster",
+        run: |data| ackflow_testkit::fuzzing::cluster(Instant::now(), data),
+        mutations: 20,
+        ..OPERATIONS
+    },
+    Target {
+        name: "producer_queue",
+        run: |data| ackflow_client::fuzzing::producer_queue(Instant::now(), data),
+        ..OPERATIONS
+    },
+    Target { name: "worker", run: |data| ackflow_sink_runtime::fuzzing::worker(Instant::now(), data), ..OPERATIONS },
 ];
 
 /// What targets of operation sequences have in common.

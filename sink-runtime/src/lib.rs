@@ -62,6 +62,11 @@
 pub mod config;
 mod contract;
 pub mod convert;
+/// Bodies of fuzz targets, as `ackflow_protocol::fuzzing` has them (feature `fuzzing`).
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    pub use crate::worker::fuzzing::worker;
+}
 mod plugins;
 pub mod record_json;
 mod sinks;

@@ -24,6 +24,11 @@
 
 pub mod core;
 mod embedded;
+/// Bodies of fuzz targets, as `ackflow_protocol::fuzzing` has them (feature `fuzzing`).
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    pub use crate::core::fuzzing::cluster;
+}
 mod server;
 
 pub use embedded::{BrokerError, EmbeddedBroker, EmbeddedBrokerBuilder, StartError};

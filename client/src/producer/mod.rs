@@ -7,6 +7,8 @@
 mod batch;
 mod config;
 mod delivery;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod metadata;
 mod partitioner;
 mod queue;

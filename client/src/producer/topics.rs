@@ -212,11 +212,11 @@ impl Topics {
             match usize::try_from(partition.partition_index) {
                 Ok(index) if index < partitions.len() => partitions[index].lock().lead(leader),
                 // Partitions are numbered without gaps.
-                Ok(index) if index == partitions.len() => partitions.push(Arc::new(Partition {
-                    topic: name.clone(),
-                    index: partition.partition_index,
-                    queue: Mutex::new(Queue::new(name.clone(), partition.partition_index, self.limits.clone(), leader)),
-                })),
+                Ok(index) if index == partitions.len() => {
+                    let (index, limits) = (partition.partition_index, self.limits.clone());
+                    let queue = Mutex::new(Queue::new(name.clone(), index, limits, leader, random()));
+                    partitions.push(Arc::new(Partition { topic: name.clone(), index, queue }));
+                }
                 _ => tracing::warn!(topic = &**name, index = partition.partition_index, "partition out of order"),
             }
         }

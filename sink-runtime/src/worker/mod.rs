@@ -6,6 +6,8 @@
 mod caller;
 mod counters;
 mod deliveries;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod group;
 mod machine;
 mod running;

@@ -19,6 +19,8 @@ pub(crate) mod clock;
 pub(crate) mod configs;
 mod dispatch;
 mod faults;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod handlers;
 mod inspect;
 mod leadership;

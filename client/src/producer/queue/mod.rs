@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ackflow_protocol::random::SplitMix64;
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, BuildError, Compression, CompressionLevel, Header};
 use ackflow_protocol::wire::Uuid;
 use tokio::sync::OwnedSemaphorePermit;
@@ -73,6 +74,8 @@ pub(super) struct Queue {
     next_sequence: i32,
     next_order: u64,
     failures: u32,
+    /// The jitter of pauses.
+    random: SplitMix64,
     retry_at: Option<Instant>,
     /// Why nothing can be sent just now.
     blocked: Option<ClientError>,
@@ -163,7 +166,8 @@ pub(super) enum Verdict {
 }
 
 impl Queue {
-    pub(super) fn new(topic: Arc<str>, partition: i32, limits: Arc<Limits>, leader: Leader) -> Self {
+    /// `seed` decides the jitter of pauses.
+    pub(super) fn new(topic: Arc<str>, partition: i32, limits: Arc<Limits>, leader: Leader, seed: u64) -> Self {
         Self {
             topic,
             partition,
@@ -182,6 +186,7 @@ impl Queue {
             next_sequence: 0,
             next_order: 0,
             failures: 0,
+            random: SplitMix64::new(seed),
             retry_at: None,
             blocked: None,
             incomplete: VecDeque::new(),

@@ -6,7 +6,6 @@ use tokio::time::Instant;
 
 use super::{Break, Queue, Verdict};
 use crate::error::ClientError;
-use crate::net::random;
 use crate::producer::batch::{Batch, ProducerId};
 
 impl Queue {
@@ -64,7 +63,7 @@ impl Queue {
         returned.sort_unstable_by_key(|batch| batch.order);
         if !returned.is_empty() {
             self.failures = self.failures.saturating_add(1);
-            self.retry_at = Some(now + self.limits.backoff.pause(self.failures, random()));
+            self.retry_at = Some(now + self.limits.backoff.pause(self.failures, self.random.next_u64()));
         }
         for batch in returned.into_iter().rev() {
             if batch.attempts > self.limits.retries {

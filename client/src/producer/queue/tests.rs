@@ -28,7 +28,7 @@ fn queue(limits: impl FnOnce(&mut Limits)) -> Queue {
         backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(1)),
     };
     limits(&mut of);
-    Queue::new("t".into(), 0, Arc::new(of), Leader { node: 1, epoch: 0, topic_id: Uuid::default() })
+    Queue::new("t".into(), 0, Arc::new(of), Leader { node: 1, epoch: 0, topic_id: Uuid::default() }, 1)
 }
 
 fn send(queue: &mut Queue, now: Instant, value: &str) -> DeliveryFuture {

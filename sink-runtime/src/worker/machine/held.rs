@@ -206,7 +206,13 @@ pub(super) fn within<'a>(
     let mut parts: Vec<_> = failures.filter_map(cut).collect();
     parts.sort_unstable_by_key(|part| part.first);
     // A record that is named twice has failed once.
-    parts.dedup_by_key(|part| part.first);
+    parts.dedup_by(|part, before| {
+        let overlaps = part.first <= before.last;
+        if overlaps {
+            before.last = before.last.max(part.last);
+        }
+        overlaps
+    });
     parts
 }
 

@@ -105,6 +105,19 @@ fn row_70_of_a_put_with_one_bad_record_the_others_are_accepted() {
 }
 
 #[test]
+fn a_record_that_is_named_in_two_failures_is_released_once() {
+    let mut bench = Bench::putting(options(), &[range(0, 9, 1)]);
+    // A converter names ranges, and the task may name a record in one.
+    let refused = RangeFailure { delivery: id(1), first: 3, last: 6, error: fatal() };
+    bench.put_finished(Ok(vec![refused, failed(1, 3, fatal()), failed(1, 5, fatal()), failed(1, 7, fatal())]));
+    let accepted = settlement(Verdict::Accept, 1, &[range(0, 2, 1), range(8, 9, 1)], false);
+    bench.expect(Action::Settle(vec![accepted]));
+    bench.stops_fetching();
+    bench.expect(release(1, &[range(3, 6, 1), range(7, 7, 1)]));
+    bench.leaves_and_ends(TaskState::Failed);
+}
+
+#[test]
 fn a_tolerated_record_is_accepted_with_the_others() {
     let mut bench = Bench::putting(Options { tolerance: Tolerance::All, ..options() }, &[range(0, 9, 1)]);
     bench.put_finished(Ok(vec![failed(1, 6, fatal())]));
