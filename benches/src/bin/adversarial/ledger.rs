@@ -91,6 +91,12 @@ impl Ledger {
         self.faults.push(fault.into());
     }
 
+    /// How many records are done with, or may be: of those that were out when a leader was killed nobody knows whether it took the
+    /// acknowledgement. They come again, or the lag says that they are done with.
+    pub(crate) fn accounted(&self) -> usize {
+        self.records.values().filter(|life| life.ended || life.forgotten).count()
+    }
+
     /// How many records are done with.
     pub(crate) fn ended(&self) -> usize {
         self.ended_among(|_| true)
@@ -103,7 +109,8 @@ impl Ledger {
 
     /// Compares with what the topic holds. `gone` is what it held before, and need not have been handed out.
     pub(crate) fn judge(mut self, content: &BTreeSet<Key>, gone: &BTreeSet<Key>, lag: Option<i64>) -> Report {
-        let lost = content.iter().filter(|key| !self.records.get(key).is_some_and(|life| life.ended)).count();
+        let is_accounted = |key: &&Key| self.records.get(key).is_some_and(|life| life.ended || life.forgotten);
+        let lost = content.len() - content.iter().filter(is_accounted).count();
         let strangers: Vec<_> =
             self.records.keys().filter(|key| !content.contains(key) && !gone.contains(key)).copied().collect();
         self.faults.extend(strangers.iter().map(|key| format!("{}@{} is not in the topic", key.0, key.1)));

@@ -13,7 +13,7 @@ const COMMIT: Duration = Duration::from_secs(30);
 /// A member that gets nothing new for so long has stopped.
 const STALL: Duration = Duration::from_secs(60);
 /// After the last record it is looked whether anything comes that should not.
-const AFTERWARDS: Duration = Duration::from_secs(2);
+const AFTERWARDS: Duration = Duration::from_secs(4);
 
 /// What one poll handed out, decided about but not committed.
 pub(crate) struct Decided(Vec<(Key, AckType)>);
@@ -79,7 +79,7 @@ pub(crate) async fn consume_until(
     decide: impl Fn(&ShareRecord<'_>) -> AckType,
 ) -> Result<()> {
     let mut progress = (ledger.ended(), Instant::now());
-    while ledger.ended() < count {
+    while ledger.accounted() < count {
         let decided = poll(consumer, ledger, &decide).await?;
         decided.commit(consumer, ledger, topic).await?;
         if ledger.ended() > progress.0 {
