@@ -1,5 +1,8 @@
 //! The four codecs: forms that clients write, and limits.
 
+use std::io::Write;
+
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use structured_zstd::encoding::FrameCompressor;
 
 use super::*;
@@ -208,6 +211,45 @@ fn row_41_an_lz4_batch_is_one_whole_frame() {
     assert!(reason(Compression::Lz4.decompress(&followed, 1 << 20)).contains("follow"));
     // The legacy frame, which Kafka does not know.
     assert!(reason(Compression::Lz4.decompress(b"\x02\x21\x4c\x18\0\0\0\0", 1 << 20)).contains("LZ4 frame"));
+}
+
+#[test]
+fn lz4_frames_of_every_form_are_read() {
+    let input = text(700_000);
+    let mut forms = 0;
+    for block_mode in [BlockMode::Independent, BlockMode::Linked] {
+        for block_size in [BlockSize::Max64KB, BlockSize::Max256KB, BlockSize::Max1MB, BlockSize::Max4MB] {
+            for checksums in [false, true] {
+                for content_size in [None, Some(input.len() as u64)] {
+                    let info = FrameInfo::new().block_mode(block_mode).block_size(block_size);
+                    let info = info.block_checksums(checksums).content_checksum(checksums).content_size(content_size);
+                    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+                    encoder.write_all(&input).unwrap();
+                    let frame = encoder.finish().unwrap();
+                    assert_eq!(
+                        Compression::Lz4.decompress(&frame, input.len()).as_ref(),
+                        Ok(&input),
+                        "{:02x?}",
+                        &frame[..7]
+                    );
+                    forms += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(forms, 32);
+}
+
+#[test]
+fn lz4_block_checksums_are_verified() {
+    let info = FrameInfo::new().block_checksums(true);
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(HELLO).unwrap();
+    let mut frame = encoder.finish().unwrap();
+    assert_eq!(Compression::Lz4.decompress(&frame, 1 << 20).unwrap(), HELLO);
+    let checksum = frame.len() - 5;
+    frame[checksum] ^= 1;
+    assert!(!reason(Compression::Lz4.decompress(&frame, 1 << 20)).is_empty());
 }
 
 #[test]
