@@ -230,8 +230,8 @@ async fn an_answer_that_is_cut_or_too_long_names_message_and_field() {
 }
 
 // Mutation: client/src/net/queue.rs
-// - let _ = waiter.answer.send(Ok(frame));
-// + if waiter.answer.send(Ok(frame)).is_err() { return false; }
+// - Self::To(waiter) => _ = waiter.send(answer),
+// + Self::To(waiter) => waiter.send(answer).expect("nobody goes away"),
 /// Callers give up at random moments, and still every frame arrives whole and
 /// every caller that stays gets its own answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
