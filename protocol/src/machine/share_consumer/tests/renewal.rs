@@ -37,8 +37,8 @@ fn row_12_a_renewal_goes_alone_with_its_flag_and_moves_the_deadline() {
 }
 
 // Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - self.held.remove(first, last);
-// +
+// - if ack.is_terminal() {
+// + if *ack == AckType::Gap {
 #[test]
 fn row_12_a_renewal_that_is_not_sent_yet_gives_way_to_what_is_said_after_it() {
     let mut rig = Rig::joined(&[1]);
