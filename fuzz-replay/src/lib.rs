@@ -32,30 +32,73 @@ pub struct Target {
     seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All targets, in the order of the layers.
-pub static ALL: &[Target] = &[
-    Target { name: "messages", run: fuzzing::messages, seeds: seeds::messages, mutations: 150 },
-    Target { name: "frames", run: fuzzing::frames, seeds: seeds::frames, mutations: 150 },
-    Target { name: "records", run: fuzzing::records, seeds: seeds::records, mutations: 250 },
-    Target { name: "text", run: text::text, seeds: seeds::text, mutations: 250 },
-    Target { name: "acquisition", run: fuzzing::acquisition, seeds: seeds::operations, mutations: 200 },
-    Target { name: "session", run: |data| fuzzing::session(Instant::now(), data), ..OPERATIONS },
-    Target { name: "group", run: |data| fuzzing::group(Instant::now(), data), ..OPERATIONS },
-    Target { name: "metadata", run: |data| fuzzing::metadata(Instant::now(), data), ..OPERATIONS },
-    Target { name: "share_consumer", run: |data| fuzzing::share_consumer(Instant::now(), data), ..OPERATIONS },
-    Target {
-        name: "cluster",
-        run: |data| ackflow_testkit::fuzzing::cluster(Instant::now(), data),
-        mutations: 20,
-        ..OPERATIONS
-    },
-    Target {
-        name: "producer_queue",
-        run: |data| ackflow_client::fuzzing::producer_queue(Instant::now(), data),
-        ..OPERATIONS
-    },
-    Target { name: "worker", run: |data| ackflow_sink_runtime::fuzzing::worker(Instant::now(), data), ..OPERATIONS },
+/// All targets, in the order of the layers. A program of cargo-fuzz names its own alone, so that no other is linked into
+/// it: every place in the program costs the fuzzer time in every execution.
+pub static ALL: &[&Target] = &[
+    &MESSAGES,
+    &FRAMES,
+    &RECORDS,
+    &TEXT,
+    &ACQUISITION,
+    &SESSION,
+    &GROUP,
+    &METADATA,
+    &SHARE_CONSUMER,
+    &CLUSTER,
+    &PRODUCER_QUEUE,
+    &WORKER,
 ];
+
+/// [`fuzzing::messages`].
+pub static MESSAGES: Target =
+    Target { name: "messages", run: fuzzing::messages, seeds: seeds::messages, mutations: 150 };
+
+/// [`fuzzing::frames`].
+pub static FRAMES: Target = Target { name: "frames", run: fuzzing::frames, seeds: seeds::frames, mutations: 150 };
+
+/// [`fuzzing::records`].
+pub static RECORDS: Target = Target { name: "records", run: fuzzing::records, seeds: seeds::records, mutations: 250 };
+
+/// [`fuzzing::text`], and the texts of other crates.
+pub static TEXT: Target = Target { name: "text", run: text::text, seeds: seeds::text, mutations: 250 };
+
+/// [`fuzzing::acquisition`].
+pub static ACQUISITION: Target =
+    Target { name: "acquisition", run: fuzzing::acquisition, mutations: 200, ..OPERATIONS };
+
+/// [`fuzzing::session`].
+pub static SESSION: Target =
+    Target { name: "session", run: |data| fuzzing::session(Instant::now(), data), ..OPERATIONS };
+
+/// [`fuzzing::group`].
+pub static GROUP: Target = Target { name: "group", run: |data| fuzzing::group(Instant::now(), data), ..OPERATIONS };
+
+/// [`fuzzing::metadata`].
+pub static METADATA: Target =
+    Target { name: "metadata", run: |data| fuzzing::metadata(Instant::now(), data), ..OPERATIONS };
+
+/// [`fuzzing::share_consumer`].
+pub static SHARE_CONSUMER: Target =
+    Target { name: "share_consumer", run: |data| fuzzing::share_consumer(Instant::now(), data), ..OPERATIONS };
+
+/// [`ackflow_testkit::fuzzing::cluster`].
+pub static CLUSTER: Target = Target {
+    name: "cluster",
+    run: |data| ackflow_testkit::fuzzing::cluster(Instant::now(), data),
+    mutations: 20,
+    ..OPERATIONS
+};
+
+/// [`ackflow_client::fuzzing::producer_queue`].
+pub static PRODUCER_QUEUE: Target = Target {
+    name: "producer_queue",
+    run: |data| ackflow_client::fuzzing::producer_queue(Instant::now(), data),
+    ..OPERATIONS
+};
+
+/// [`ackflow_sink_runtime::fuzzing::worker`].
+pub static WORKER: Target =
+    Target { name: "worker", run: |data| ackflow_sink_runtime::fuzzing::worker(Instant::now(), data), ..OPERATIONS };
 
 /// What targets of operation sequences have in common.
 const OPERATIONS: Target = Target { name: "", run: |_| {}, seeds: seeds::operations, mutations: 60 };
@@ -84,15 +127,6 @@ impl Target {
         }
         seeds
     }
-}
-
-/// Runs one input of the target with this name, which is that of a program of cargo-fuzz.
-///
-/// # Panics
-/// As [`Target::check`], and where there is no such target.
-pub fn check(name: &str, data: &[u8]) {
-    let target = ALL.iter().find(|target| target.name == name);
-    target.expect("each program of cargo-fuzz has a target of its name").check(data);
 }
 
 /// The folder of the workspace.

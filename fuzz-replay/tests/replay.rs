@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ackflow_fuzz_replay::mutations::Mutator;
@@ -37,7 +38,7 @@ impl Drop for ShownOnPanic<'_> {
 }
 
 fn replay_all(name: &str) {
-    let target = ALL.iter().find(|target| target.name == name).unwrap();
+    let target = ALL.iter().copied().find(|target| target.name == name).unwrap();
     let seeds = target.seeds();
     assert!(!seeds.is_empty());
     let times: u32 = std::env::var("ACKFLOW_FUZZ_MUTATIONS").map_or(1, |times| times.parse().unwrap());
@@ -83,8 +84,13 @@ fn every_target_is_replayed_and_is_one_of_cargo_fuzz() {
     let replayed: BTreeSet<String> = REPLAYED.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(replayed, here);
     let programs = fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap();
-    let name = |file: fs::DirEntry| file.path().file_stem().unwrap().to_str().unwrap().to_owned();
-    assert_eq!(programs.map(|file| name(file.unwrap())).collect::<BTreeSet<_>>(), here);
+    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let programs: Vec<_> = programs.map(|file| file.unwrap().path()).collect();
+    assert_eq!(programs.iter().map(|path| name(path)).collect::<BTreeSet<_>>(), here);
+    for program in &programs {
+        let call = format!("ackflow_fuzz_replay::{}.check(data)", name(program).to_uppercase());
+        assert!(fs::read_to_string(program).unwrap().contains(&call), "{} calls another target", program.display());
+    }
     let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
     let named = manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")?.strip_suffix(".rs\""));
     assert_eq!(named.map(str::to_owned).collect::<BTreeSet<_>>(), here);

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::check("messages", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::MESSAGES.check(data));

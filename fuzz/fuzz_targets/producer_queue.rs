@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::check("producer_queue", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::PRODUCER_QUEUE.check(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::check("share_consumer", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ackflow_fuzz_replay::SHARE_CONSUMER.check(data));
