@@ -11,6 +11,7 @@ mod faults_core;
 mod faults_share;
 mod file_sink;
 mod file_sink_kill;
+mod fuzz;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
@@ -56,6 +57,7 @@ pub static ALL: &[Proof] = &[
     tail_latency::PROOF,
     bench_replay::PROOF,
     adversarial::PROOF,
+    fuzz::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
