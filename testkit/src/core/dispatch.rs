@@ -104,6 +104,23 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
 }
 
 impl Cluster {
+    /// What a node serves of it.
+    pub(super) fn served_by(&self, node: i32) -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
+        served().filter_map(move |(key, versions)| {
+            let newest = self.nodes.get(node).and_then(|node| node.newest.get(&key)).unwrap_or(versions.end());
+            let versions = *versions.start()..=*newest.min(versions.end());
+            (!versions.is_empty()).then_some((key, versions))
+        })
+    }
+
+    /// Has a node, or each of them, serve no newer version of an API than `newest`, as an older Kafka does; below the oldest one, it does not
+    /// serve the API. Connections that are open have to be cut for their clients to notice, as when a broker is replaced.
+    pub fn limit_version(&mut self, node: Option<i32>, api: ApiKey, newest: i16) {
+        for node in self.nodes.iter_mut().filter(|each| node.is_none_or(|id| each.id == id)) {
+            node.newest.insert(api, newest);
+        }
+    }
+
     /// Handles one request. The next one of the same connection may come once this one is answered.
     ///
     /// After [`Answer::Close`] and [`Answer::Cut`] the cluster has forgotten the connection.
@@ -153,12 +170,12 @@ impl Cluster {
     }
 
     fn dispatch(&mut self, cx: &RequestContext<'_>, key: ApiKey, body: Bytes) -> Answer {
-        let Some((_, versions)) = served().find(|(served, _)| *served == key) else {
+        let Some((_, versions)) = self.served_by(cx.node).find(|(served, _)| *served == key) else {
             return Answer::Close(format!("{key} is not served"));
         };
         if !versions.contains(&cx.version) {
             return match key {
-                ApiKey::API_VERSIONS => handlers::api_versions::unsupported(cx),
+                ApiKey::API_VERSIONS => handlers::api_versions::unsupported(self, cx),
                 _ => Answer::Close(format!("{key} version {} is not served", cx.version)),
             };
         }

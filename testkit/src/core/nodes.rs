@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ackflow_protocol::wire::ApiKey;
+
 use super::share::session::ShareSessions;
 
 /// One broker.
@@ -22,6 +24,8 @@ pub(crate) struct Node {
     pub(crate) is_registered: bool,
     /// The share sessions with it. They end with its process.
     pub(crate) sessions: ShareSessions,
+    /// The newest version that it serves of APIs of which it does not serve all.
+    pub(crate) newest: BTreeMap<ApiKey, i16>,
 }
 
 /// All brokers, by id.
@@ -34,13 +38,19 @@ impl Nodes {
     /// Adds a broker that runs.
     pub(crate) fn add(&mut self, id: i32, host: String, port: u16, rack: Option<String>) {
         let sessions = ShareSessions::default();
-        let node = Node { id, host, port, rack, is_running: true, is_registered: true, sessions };
+        let newest = BTreeMap::new();
+        let node = Node { id, host, port, rack, is_running: true, is_registered: true, sessions, newest };
         self.by_id.insert(id, node);
     }
 
     /// All of them, also those that are down.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
         self.by_id.values()
+    }
+
+    /// All of them, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        self.by_id.values_mut()
     }
 
     /// Those that the controller takes for alive.

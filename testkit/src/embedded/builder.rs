@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use ackflow_protocol::wire::ApiKey;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,7 @@ pub struct EmbeddedBrokerBuilder {
     configs: BTreeMap<String, String>,
     group_configs: BTreeMap<String, BTreeMap<String, String>>,
     share_version: i16,
+    versions: Vec<(Option<i32>, ApiKey, i16)>,
     fast: bool,
 }
 
@@ -64,6 +66,7 @@ impl Default for EmbeddedBrokerBuilder {
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
             share_version: 1,
+            versions: Vec::new(),
             fast: false,
         }
     }
@@ -115,6 +118,21 @@ impl EmbeddedBrokerBuilder {
         self
     }
 
+    /// Serves no newer version of an API than this, as an older Kafka does: with ShareFetch and ShareAcknowledge at 1, it is one of before
+    /// 4.2, which knows neither `record_limit` nor renewed locks. [`EmbeddedBroker::limit_version`] changes it later.
+    #[must_use]
+    pub fn limit_version(mut self, api: ApiKey, newest: i16) -> Self {
+        self.versions.push((None, api, newest));
+        self
+    }
+
+    /// As [`limit_version`](Self::limit_version), of one node.
+    #[must_use]
+    pub fn limit_version_of(mut self, node: i32, api: ApiKey, newest: i16) -> Self {
+        self.versions.push((Some(node), api, newest));
+        self
+    }
+
     /// Makes waits short that a test would have to sit out: heartbeats every 200 ms, sessions of 3 s, assignments at
     /// once, and locks may be set down to 1 s. Settings given by [`config`](Self::config) win.
     #[must_use]
@@ -129,7 +147,7 @@ impl EmbeddedBrokerBuilder {
     /// # Errors
     /// [`StartError`].
     pub async fn start(self) -> Result<EmbeddedBroker, StartError> {
-        let Self { listen, nodes, topics, mut configs, group_configs, share_version, fast } = self;
+        let Self { listen, nodes, topics, mut configs, group_configs, share_version, versions, fast } = self;
         if fast {
             for (name, value) in FAST {
                 configs.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
@@ -137,7 +155,7 @@ impl EmbeddedBrokerBuilder {
         }
         let listeners = bind_all(&listen, nodes).await?;
         let (started, started_ms) = (Instant::now(), wall_millis());
-        let cluster = Cluster::new(ClusterOptions {
+        let mut cluster = Cluster::new(ClusterOptions {
             nodes: listeners.iter().map(|(addr, _)| advertised(*addr)).collect(),
             share_version,
             configs,
@@ -146,6 +164,9 @@ impl EmbeddedBrokerBuilder {
             seed: RandomState::new().build_hasher().finish(),
             ..ClusterOptions::new(started, started_ms)
         })?;
+        for (node, api, newest) in versions {
+            cluster.limit_version(node, api, newest);
+        }
         let (commands, receiver) = unbounded_channel();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let shell = Shell {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ackflow_protocol::wire::ErrorCode;
+use ackflow_protocol::wire::{ApiKey, ErrorCode};
 use tokio::sync::oneshot;
 
 use super::{BrokerError, EmbeddedBroker};
@@ -64,6 +64,15 @@ impl EmbeddedBroker {
     pub async fn move_coordinator(&self, group: &str, to: i32) -> Result<(), BrokerError> {
         let group = group.to_owned();
         self.call(move |cluster, now| cluster.move_coordinator(now, &group, to)).await?.map_err(Into::into)
+    }
+
+    /// Has a node serve no newer version of an API than this from now on, or each node where none is named, as an older Kafka does. Clients
+    /// notice when they connect: [`disconnect_all`](Self::disconnect_all) makes them. Cancel-safe: it is done all the same.
+    ///
+    /// # Errors
+    /// [`BrokerError::Stopped`].
+    pub async fn limit_version(&self, node: Option<i32>, api: ApiKey, newest: i16) -> Result<(), BrokerError> {
+        self.call(move |cluster, _| cluster.limit_version(node, api, newest)).await
     }
 
     /// Kills a node as SIGKILL does: its port closes, its connections are cut, and what members have acquired there is forgotten.

@@ -6,7 +6,7 @@ use ackflow_protocol::messages::api_versions::{
 use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
 
 use crate::core::Cluster;
-use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, RequestContext, served};
+use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, RequestContext};
 
 const SHARE_VERSION: &str = "share.version";
 
@@ -19,7 +19,8 @@ pub(crate) fn handle(
         return ApiVersionsResponse { error_code, ..ApiVersionsResponse::default() };
     }
     ApiVersionsResponse {
-        api_keys: served()
+        api_keys: cluster
+            .served_by(cx.node)
             .map(|(key, versions)| ApiVersion {
                 api_key: key.0,
                 // Some clients look for version 0 of Produce, though it is not served; Kafka lists it for them.
@@ -47,10 +48,11 @@ pub(crate) fn handle(
 }
 
 /// Answers a version that is not served: in version 0, with the versions that are (KIP-511).
-pub(crate) fn unsupported(cx: &RequestContext<'_>) -> Answer {
+pub(crate) fn unsupported(cluster: &Cluster, cx: &RequestContext<'_>) -> Answer {
     let response = ApiVersionsResponse {
         error_code: ErrorCode::UNSUPPORTED_VERSION,
-        api_keys: served()
+        api_keys: cluster
+            .served_by(cx.node)
             .filter(|(key, _)| *key == ApiKey::API_VERSIONS)
             .map(|(key, versions)| ApiVersion {
                 api_key: key.0,
