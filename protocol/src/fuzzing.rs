@@ -58,7 +58,7 @@ fn failure(input: &mut Input<'_>) -> RequestFailure {
         RequestFailure::Disconnected,
         RequestFailure::TimedOut,
         RequestFailure::Unreachable,
-        RequestFailure::UnsupportedVersion,
+        RequestFailure::UnsupportedVersion(Some(1)),
         RequestFailure::Malformed,
     ])
 }

@@ -80,7 +80,7 @@ impl Connection {
         within: Duration,
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
         let (sender, answer) = oneshot::channel();
-        let version = self.push(request, Return::To(sender))?;
+        let version = self.push(request, 0, Return::To(sender))?;
         let answer = timeout(within, answer);
         let connection = self.clone();
         Ok(async move {
@@ -92,18 +92,26 @@ impl Connection {
         })
     }
 
-    /// Queues a request as [`Connection::start`] does. Its answer, or why there is none, goes into `inbox` under `tag`,
-    /// once, unless this fails; the caller decodes it in the version that this gives, and sees to the time.
+    /// Queues a request as [`Connection::start`] does, where the connection speaks `least` or a newer version of it. Its answer, or why there
+    /// is none, goes into `inbox` under `tag`, once, unless this fails; the caller decodes it in the version that this gives, and sees to the
+    /// time.
     ///
     /// # Errors
     /// As [`Connection::start`].
-    pub(crate) fn post<R: Request>(&self, request: &R, inbox: &Inbox, tag: u64) -> Result<i16, ClientError> {
-        self.push(request, Return::Into(inbox.clone(), tag))
+    pub(crate) fn post<R: Request>(
+        &self,
+        request: &R,
+        least: i16,
+        inbox: &Inbox,
+        tag: u64,
+    ) -> Result<i16, ClientError> {
+        self.push(request, least, Return::Into(inbox.clone(), tag))
     }
 
-    fn push<R: Request>(&self, request: &R, to: Return) -> Result<i16, ClientError> {
+    fn push<R: Request>(&self, request: &R, least: i16, to: Return) -> Result<i16, ClientError> {
         let handle = &*self.0;
-        let version = handle.versions.agreed(R::KEY).ok_or_else(|| self.named(handle.versions.unsupported::<R>()))?;
+        let agreed = handle.versions.agreed(R::KEY).filter(|version| *version >= least);
+        let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(least)))?;
         let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
         let frame = encode_request(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
             let doing = format!("sending {} v{version}", R::NAME);

@@ -45,13 +45,13 @@ impl Versions {
         self.features.iter().map(|(name, level)| (name.as_str(), *level))
     }
 
-    /// Says why there is no version of `R` in common.
-    pub(super) fn unsupported<R: Request>(&self) -> ClientError {
-        let (ours_from, ours_to) = (R::VERSIONS.start(), R::NEWEST_STABLE);
+    /// Says why there is no version of `R` in common that is `least` or newer.
+    pub(super) fn unsupported<R: Request>(&self, least: i16) -> ClientError {
+        let (ours_from, ours_to) = (least.max(*R::VERSIONS.start()), R::NEWEST_STABLE);
         let reason = match self.offered.get(&R::KEY) {
             None => format!("the broker does not offer {}", R::KEY),
             Some((from, to)) => {
-                format!("the broker offers {} {from} to {to}, this client speaks {ours_from} to {ours_to}", R::KEY)
+                format!("the broker offers {} {from} to {to}, this request takes {ours_from} to {ours_to}", R::KEY)
             }
         };
         ClientError::new(ErrorKind::UnsupportedVersion, format!("sending {}", R::NAME), reason)

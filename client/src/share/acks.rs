@@ -43,19 +43,20 @@ pub struct Acknowledged {
     pub result: Result<(), ErrorCode>,
 }
 
-/// Why an acknowledgement did not take effect. The records will be delivered again, to this member or another, unless the delivery limit of
+/// Why an acknowledgement did not take effect. But for a refused renewal, the records will be delivered again, to this member or another, unless the delivery limit of
 /// the group ends that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AckError {
     /// The broker refused it, or it could not be sent.
-    #[error("acknowledging {} of {partition}: {code}", offsets(failed))]
+    #[error("acknowledging {} of {partition}: {code}{}", offsets(failed), remedy(*code))]
     Failed {
         /// The partition.
         partition: TopicPartition,
         /// What failed of it. The rest went well.
         failed: Vec<AckRange>,
         /// The broker's code. `INVALID_RECORD_STATE`: the lock was lost. `NETWORK_EXCEPTION`, `SHARE_SESSION_NOT_FOUND` and the like: the
-        /// session that held the records is gone. `NOT_LEADER_OR_FOLLOWER`: the leader has moved.
+        /// session that held the records is gone. `NOT_LEADER_OR_FOLLOWER`: the leader has moved. `UNSUPPORTED_VERSION`: a renewal that the broker is too
+        /// old for; the records are held as before, until their lock ends.
         code: ErrorCode,
     },
     /// The consumer was closed before.
@@ -74,6 +75,16 @@ pub enum AckError {
         /// Last offset that was named.
         last: i64,
     },
+}
+
+/// What can be done about it, where something can.
+fn remedy(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::UNSUPPORTED_VERSION => {
+            " (the broker is too old to renew locks, which takes Kafka 4.2 or later; an error of the next poll names it)"
+        }
+        _ => "",
+    }
 }
 
 /// Names offsets in an error.

@@ -14,6 +14,7 @@ use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::wire::ApiKey;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
@@ -38,18 +39,34 @@ pub(super) enum Role {
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// A request has its answer, or will have none.
-    Answered(RequestId, Result<ClientResponse, ClientError>),
+    Answered(RequestId, Result<ClientResponse, Failed>),
     /// An attempt to connect, begun at the instant, ended: with the finalized feature `share.version` of the cluster.
     Connected(Role, Instant, Result<Option<i16>, ClientError>),
     /// The connection of the session with this node is gone.
     SessionLost(i32),
 }
 
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) error: ClientError,
+    /// The version of the API that its connection speaks, where there is a connection and the broker offers the API.
+    pub(super) speaks: Option<i16>,
+}
+
+/// A request, and the version that it takes.
+#[derive(Debug)]
+struct Wanted {
+    id: RequestId,
+    request: ClientRequest,
+    least_version: i16,
+}
+
 /// The end of something that was begun.
 #[derive(Debug)]
 pub(super) enum Done {
     Connected { role: Role, began: Instant, result: Result<Connection, ClientError> },
-    Answered { role: Role, generation: u64, id: RequestId, result: Result<ClientResponse, ClientError> },
+    Answered { role: Role, generation: u64, id: RequestId, result: Result<ClientResponse, Failed> },
     Ended { role: Role, generation: u64 },
 }
 
@@ -85,31 +102,37 @@ struct Call {
 /// How the answer to a request of one kind is read, and what it means that there is none.
 #[derive(Debug, Clone, Copy)]
 struct Reader {
+    key: ApiKey,
     read: fn(&Connection, Bytes, i16) -> Result<ClientResponse, ClientError>,
     give_up: fn(&Connection, Duration) -> ClientError,
 }
 
 const METADATA: Reader = Reader {
+    key: ApiKey::METADATA,
     read: |from, frame, version| from.decode::<MetadataRequest>(frame, version).map(ClientResponse::Metadata),
     give_up: Connection::timed_out::<MetadataRequest>,
 };
 const FIND_COORDINATOR: Reader = Reader {
+    key: ApiKey::FIND_COORDINATOR,
     read: |from, frame, version| {
         from.decode::<FindCoordinatorRequest>(frame, version).map(ClientResponse::FindCoordinator)
     },
     give_up: Connection::timed_out::<FindCoordinatorRequest>,
 };
 const HEARTBEAT: Reader = Reader {
+    key: ApiKey::SHARE_GROUP_HEARTBEAT,
     read: |from, frame, version| {
         from.decode::<ShareGroupHeartbeatRequest>(frame, version).map(ClientResponse::Heartbeat)
     },
     give_up: Connection::timed_out::<ShareGroupHeartbeatRequest>,
 };
 const SHARE_FETCH: Reader = Reader {
+    key: ApiKey::SHARE_FETCH,
     read: |from, frame, version| from.decode::<ShareFetchRequest>(frame, version).map(ClientResponse::ShareFetch),
     give_up: Connection::timed_out::<ShareFetchRequest>,
 };
 const SHARE_ACKNOWLEDGE: Reader = Reader {
+    key: ApiKey::SHARE_ACKNOWLEDGE,
     read: |from, frame, version| {
         from.decode::<ShareAcknowledgeRequest>(frame, version).map(ClientResponse::ShareAcknowledge)
     },
@@ -118,7 +141,7 @@ const SHARE_ACKNOWLEDGE: Reader = Reader {
 
 #[derive(Debug)]
 enum Slot {
-    Connecting { waiting: Vec<(RequestId, ClientRequest)> },
+    Connecting { waiting: Vec<Wanted> },
     Open(Open),
 }
 
@@ -152,24 +175,26 @@ impl Connections {
         format!("of bootstrap.servers={}", self.config.bootstrap_servers)
     }
 
-    /// Sends a request, over a connection that may have to be made first. [`Outcome::Answered`] follows exactly once.
-    pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest) {
+    /// Sends a request, over a connection that may have to be made first; where that speaks a version below the one that it takes, nothing is
+    /// sent. [`Outcome::Answered`] follows exactly once.
+    pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest, least_version: i16) {
+        let wanted = Wanted { id, request, least_version };
         let (role, address) = match to {
             Destination::Any => (Role::Any, None),
             Destination::Coordinator(address) => (Role::Coordinator(address.node), Some(address)),
             Destination::Session(address) => (Role::Session(address.node), Some(address)),
         };
         match self.slots.get_mut(&role) {
-            Some(Slot::Connecting { waiting }) => waiting.push((id, request)),
+            Some(Slot::Connecting { waiting }) => waiting.push(wanted),
             // The session that an ended connection had must be reported as lost before another one is opened.
             Some(Slot::Open(open)) if !open.connection.is_closed() || matches!(role, Role::Session(_)) => {
                 open.calls += 1;
                 let (connection, generation) = (open.connection.clone(), open.generation);
-                self.call(role, generation, connection, id, request);
+                self.call(role, generation, connection, wanted);
             }
             _ => {
                 self.connect(role, address);
-                self.slots.insert(role, Slot::Connecting { waiting: vec![(id, request)] });
+                self.slots.insert(role, Slot::Connecting { waiting: vec![wanted] });
             }
         }
     }
@@ -211,7 +236,8 @@ impl Connections {
                 if let Ok(ClientResponse::Metadata(metadata)) = &result {
                     self.learn(metadata);
                 }
-                let mut is_over = result.as_ref().is_err_and(|error| error.kind() != ErrorKind::UnsupportedVersion);
+                let mut is_over =
+                    result.as_ref().is_err_and(|failed| failed.error.kind() != ErrorKind::UnsupportedVersion);
                 outcomes.push(Outcome::Answered(id, result));
                 if let Some(open) = self.open(role, generation) {
                     open.calls -= 1;
@@ -249,8 +275,8 @@ impl Connections {
                 let generation = self.generation;
                 let open = Open { connection: connection.clone(), generation, calls: waiting.len(), is_over: false };
                 self.slots.insert(role, Slot::Open(open));
-                for (id, request) in waiting {
-                    self.call(role, generation, connection.clone(), id, request);
+                for wanted in waiting {
+                    self.call(role, generation, connection.clone(), wanted);
                 }
                 self.tasks.spawn(async move {
                     connection.closed().await;
@@ -258,7 +284,8 @@ impl Connections {
                 });
             }
             Err(error) => {
-                outcomes.extend(waiting.into_iter().map(|(id, _)| Outcome::Answered(id, Err(error.clone()))));
+                let failed = || Failed { error: error.clone(), speaks: None };
+                outcomes.extend(waiting.into_iter().map(|wanted| Outcome::Answered(wanted.id, Err(failed()))));
                 outcomes.push(Outcome::Connected(role, began, Err(error)));
             }
         }
@@ -274,14 +301,19 @@ impl Connections {
         }
     }
 
-    fn call(&mut self, role: Role, generation: u64, connection: Connection, id: RequestId, request: ClientRequest) {
+    fn call(&mut self, role: Role, generation: u64, connection: Connection, wanted: Wanted) {
+        let Wanted { id, request, least_version } = wanted;
         let inbox = &self.inbox.0;
         let (posted, answer) = match &request {
-            ClientRequest::Metadata(request) => (connection.post(request, inbox, id.0), METADATA),
-            ClientRequest::FindCoordinator(request) => (connection.post(request, inbox, id.0), FIND_COORDINATOR),
-            ClientRequest::Heartbeat(request) => (connection.post(request, inbox, id.0), HEARTBEAT),
-            ClientRequest::ShareFetch(request) => (connection.post(request, inbox, id.0), SHARE_FETCH),
-            ClientRequest::ShareAcknowledge(request) => (connection.post(request, inbox, id.0), SHARE_ACKNOWLEDGE),
+            ClientRequest::Metadata(request) => (connection.post(request, least_version, inbox, id.0), METADATA),
+            ClientRequest::FindCoordinator(request) => {
+                (connection.post(request, least_version, inbox, id.0), FIND_COORDINATOR)
+            }
+            ClientRequest::Heartbeat(request) => (connection.post(request, least_version, inbox, id.0), HEARTBEAT),
+            ClientRequest::ShareFetch(request) => (connection.post(request, least_version, inbox, id.0), SHARE_FETCH),
+            ClientRequest::ShareAcknowledge(request) => {
+                (connection.post(request, least_version, inbox, id.0), SHARE_ACKNOWLEDGE)
+            }
         };
         let version = posted.unwrap_or_else(|error| {
             self.inbox.0.send((id.0, Err(error))).expect("its other end is beside it");
@@ -294,8 +326,10 @@ impl Connections {
     /// The call that an answer is for; `None` where it has come too late.
     fn answered(&mut self, id: u64, answer: Answer) -> Option<Done> {
         let at = self.calls.iter().position(|call| call.id.0 == id)?;
-        let Call { id, role, generation, connection, version, answer: Reader { read, .. }, .. } = self.calls.remove(at);
+        let Call { id, role, generation, connection, version, answer: Reader { key, read, .. }, .. } =
+            self.calls.remove(at);
         let result = answer.and_then(|frame| read(&connection, frame, version));
+        let result = result.map_err(|error| Failed { error, speaks: connection.version(key) });
         Some(Done::Answered { role, generation, id, result })
     }
 
@@ -304,7 +338,8 @@ impl Connections {
         let now = Instant::now();
         self.calls.first().filter(|call| call.deadline <= now)?;
         let Call { id, role, generation, connection, answer: Reader { give_up, .. }, .. } = self.calls.remove(0);
-        let result = Err(give_up(&connection, self.config.net.request_timeout));
+        let error = give_up(&connection, self.config.net.request_timeout);
+        let result = Err(Failed { error, speaks: None });
         Some(Done::Answered { role, generation, id, result })
     }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::AckType;
+use ackflow_protocol::wire::ErrorCode;
 use tokio::time::timeout_at;
 
 use super::acks::{Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 use super::config::{AcknowledgementMode, ShareConsumerConfig};
 use super::decisions::Decisions;
-use super::handle::{Handle, deadline};
+use super::handle::{Handle, POLLING, deadline};
 use super::link::{Acknowledgement, Command};
 use super::part::Part;
 use super::record::ShareRecord;
@@ -106,7 +107,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     /// of `max.poll.interval.ms`.
     ///
     /// In implicit mode it first accepts what the last poll handed out. Records that were renewed are handed out again, before any other,
-    /// once the broker has agreed.
+    /// once the broker has agreed; also where it is too old to be asked (before Kafka 4.2), which is an error once, and leaves their lock as it is.
     ///
     /// Cancel-safe: a poll that is dropped has taken no record, though it has accepted or sent what the last one handed out.
     ///
@@ -123,6 +124,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
             return Ok(self.lend(Vec::new()));
         }
         if !self.renewed.is_empty() {
+            self.handle.check_passing(POLLING)?;
             let renewed = std::mem::take(&mut self.renewed);
             return Ok(self.hand_out(renewed));
         }
@@ -147,7 +149,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
             let undecided: u32 = self.handed.iter().map(|handed| handed.records - handed.decisions.decided()).sum();
             if undecided > 0 {
                 let reason = format!("{undecided} records of the last poll are not acknowledged yet");
-                return Err(ClientError::new(ErrorKind::Invalid, "polling a share consumer", reason)
+                return Err(ClientError::new(ErrorKind::Invalid, POLLING, reason)
                     .remedy("acknowledge every record before polling, or set share.acknowledgement.mode=implicit"));
             }
         }
@@ -166,8 +168,10 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
             let Ok(result) = timeout_at(deadline.into(), settled).await else {
                 return;
             };
-            // What could not be renewed is lost, as the callback and the commit tell.
-            if let Some((_, part)) = self.renewing.pop().filter(|_| result.is_ok()) {
+            // A broker that is too old to be asked leaves the lock as it is. What else could not be renewed is lost, as the callback and the
+            // commit tell.
+            let is_held = result.as_ref().map_or_else(|e| e.code() == Some(ErrorCode::UNSUPPORTED_VERSION), |()| true);
+            if let Some((_, part)) = self.renewing.pop().filter(|_| is_held) {
                 self.renewed.push(part);
             }
         }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
 use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
-use super::connections::{Connections, Done, Outcome};
+use super::connections::{Connections, Done, Failed, Outcome};
 use super::failures;
 use super::link::{Acknowledgement, Answer, Command, Notice};
 use super::lock::{KeptLock, Renewal};
@@ -101,7 +101,9 @@ impl Driver {
     fn drain(&mut self) -> Option<Option<Instant>> {
         loop {
             match self.machine.poll(Instant::now()) {
-                Output::Send { id, to, request } => self.connections.send(id, to, request),
+                Output::Send { id, to, request, least_version } => {
+                    self.connections.send(id, to, request, least_version);
+                }
                 Output::Event(Event::Closed) => return None,
                 Output::Event(event) => self.event(event),
                 Output::Wait(until) => return Some(until),
@@ -115,12 +117,12 @@ impl Driver {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Answered(id, result) => {
-                    let result = result.map_err(|error| {
+                    let result = result.map_err(|Failed { error, speaks }| {
                         match error.kind() {
                             ErrorKind::Malformed => tracing::warn!("{error}"),
                             _ => tracing::debug!("{error}"),
                         }
-                        request_failure(error.kind())
+                        request_failure(error.kind(), speaks)
                     });
                     self.machine.handle_response(now, id, result);
                 }
@@ -192,6 +194,8 @@ impl Driver {
         self.kept.remove(&id);
         match end {
             KeepEnd::Settled | KeepEnd::Lost => {}
+            // Told as the fault of an old broker.
+            KeepEnd::Refused(ErrorCode::UNSUPPORTED_VERSION) => {}
             KeepEnd::Limit => tracing::warn!("records are held for so long that their locks are not renewed any more"),
             KeepEnd::Refused(code) if !std::mem::replace(&mut self.told_of_renewals, true) => {
                 self.tell(Notice::Failed { error: failures::no_renewal(code), fatal: false });
@@ -262,7 +266,7 @@ impl Driver {
             }
             Event::Failed(error) => match failures::of_machine(&error) {
                 Some(told) => {
-                    let told = told.at(self.connections.cluster());
+                    let told = told.at(failures::place(&error).unwrap_or_else(|| self.connections.cluster()));
                     self.tell(Notice::Failed { error: told, fatal: error.fatal });
                 }
                 None => tracing::warn!("{error}"),
@@ -284,11 +288,11 @@ async fn sleep(until: Option<Instant>) {
     }
 }
 
-fn request_failure(kind: ErrorKind) -> RequestFailure {
+fn request_failure(kind: ErrorKind, speaks: Option<i16>) -> RequestFailure {
     match kind {
         ErrorKind::Unreachable => RequestFailure::Unreachable,
         ErrorKind::TimedOut => RequestFailure::TimedOut,
-        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion,
+        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion(speaks),
         ErrorKind::Malformed => RequestFailure::Malformed,
         _ => RequestFailure::Disconnected,
     }

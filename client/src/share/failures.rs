@@ -13,23 +13,30 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
     let kind = match (&error.kind, error.code()) {
         (MachineErrorKind::PollInterval { .. }, _) => return None,
         (MachineErrorKind::Fetch { code, .. }, _) if code.is_retriable() => return None,
-        (MachineErrorKind::ShareGroupsDisabled, _) => ErrorKind::UnsupportedVersion,
+        (MachineErrorKind::ShareGroupsDisabled | MachineErrorKind::OldBroker { .. }, _) => {
+            ErrorKind::UnsupportedVersion
+        }
         (_, Some(code)) => ErrorKind::Broker(code),
         (_, None) => ErrorKind::Malformed,
     };
     Some(ClientError::new(kind, CONSUMING, error.to_string()))
 }
 
+/// The broker that an error is about, where it is about one alone.
+pub(super) fn place(error: &MachineError) -> Option<String> {
+    match &error.kind {
+        MachineErrorKind::OldBroker { broker, .. } | MachineErrorKind::SessionLimit { broker } => {
+            Some(broker.to_string())
+        }
+        _ => None,
+    }
+}
+
 /// The error for locks that are to be renewed by themselves and cannot be.
 pub(super) fn no_renewal(code: ErrorCode) -> ClientError {
-    let reason = "the broker does not renew the locks of records that are held";
-    let remedy = match code {
-        ErrorCode::UNSUPPORTED_VERSION => {
-            "it takes Kafka 4.2 or later; before, raise share.record.lock.duration.ms of the group"
-        }
-        _ => "set share.renew.acknowledge.enable=true on the group, or raise its share.record.lock.duration.ms",
-    };
-    ClientError::new(ErrorKind::Broker(code), CONSUMING, format!("{reason}: {code}")).remedy(remedy)
+    let reason = format!("the broker does not renew the locks of records that are held: {code}");
+    let remedy = "set share.renew.acknowledge.enable=true on the group, or raise its share.record.lock.duration.ms";
+    ClientError::new(ErrorKind::Broker(code), CONSUMING, reason).remedy(remedy)
 }
 
 /// The error for records of a batch that cannot be read, which were acknowledged as `settled` for that reason.

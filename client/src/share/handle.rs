@@ -199,6 +199,12 @@ impl Handle {
         }
     }
 
+    /// The error that is due and does not end the consumer, if one is.
+    pub(super) fn check_passing(&mut self, doing: &'static str) -> Result<(), ClientError> {
+        self.absorb();
+        self.errors.pop_front().map_or(Ok(()), |error| Err(error.while_doing(doing)))
+    }
+
     /// Sends verdicts and everything that was acknowledged, and waits for the answers. Cancel-safe: what was sent stays sent.
     pub(super) async fn commit(
         &mut self,
@@ -285,7 +291,7 @@ impl fmt::Debug for Handle {
     }
 }
 
-const POLLING: &str = "polling a share consumer";
+pub(super) const POLLING: &str = "polling a share consumer";
 
 /// When a time that begins now is over. Times too long for the clock are as good as a century.
 pub(super) fn deadline(timeout: Duration) -> Instant {

@@ -43,7 +43,11 @@ impl Cluster {
 
     /// An embedded broker that lives as long as this.
     pub(crate) async fn embedded() -> Self {
-        let broker = EmbeddedBroker::start().await.unwrap();
+        Self::of(EmbeddedBroker::start().await.unwrap()).await
+    }
+
+    /// This embedded broker, which lives as long as this.
+    pub(crate) async fn of(broker: EmbeddedBroker) -> Self {
         Self::new(broker.bootstrap_servers(), Some(broker)).await
     }
 

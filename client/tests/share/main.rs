@@ -10,6 +10,7 @@ mod embedded_only;
 mod failover;
 mod membership;
 mod modes;
+mod old_brokers;
 mod renewal;
 mod unreadable;
 

@@ -226,7 +226,7 @@ impl World {
     fn drain(&mut self) {
         for _ in 0..OUTPUTS {
             match self.machine.poll(self.now) {
-                Output::Send { id, to, request } => self.send(Sent { id, to, request }),
+                Output::Send { id, to, request, .. } => self.send(Sent { id, to, request }),
                 Output::Event(event) => self.hear(event),
                 Output::Wait(wait) => {
                     assert!(wait.is_none_or(|wait| wait > self.now), "a deadline has passed and was not acted on");

@@ -108,7 +108,7 @@ impl CoordinatorMachine {
 
     pub(crate) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {
         self.state = match failure {
-            RequestFailure::UnsupportedVersion => self.fail(MachineErrorKind::ShareGroupsDisabled),
+            RequestFailure::UnsupportedVersion(_) => self.fail(MachineErrorKind::ShareGroupsDisabled),
             _ => self.retry(now),
         };
     }

@@ -1,8 +1,11 @@
 //! What a machine reports to the application.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use crate::{machine::types::TopicIdPartition, wire::ErrorCode};
+use crate::{
+    machine::types::{BrokerAddress, TopicIdPartition},
+    wire::ErrorCode,
+};
 
 /// An error for the application: what happened, and whether the consumer can go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,14 +30,56 @@ impl MachineError {
     pub fn code(&self) -> Option<ErrorCode> {
         use MachineErrorKind as Kind;
         match &self.kind {
-            Kind::ShareGroupsDisabled => Some(ErrorCode::UNSUPPORTED_VERSION),
+            Kind::ShareGroupsDisabled | Kind::OldBroker { .. } => Some(ErrorCode::UNSUPPORTED_VERSION),
             Kind::GroupAuthorization { .. } => Some(ErrorCode::GROUP_AUTHORIZATION_FAILED),
             Kind::TopicAuthorization { .. } => Some(ErrorCode::TOPIC_AUTHORIZATION_FAILED),
             Kind::UnknownTopic { .. } => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
             Kind::GroupFull { .. } => Some(ErrorCode::GROUP_MAX_SIZE_REACHED),
+            Kind::SessionLimit { .. } => Some(ErrorCode::SHARE_SESSION_LIMIT_REACHED),
             Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
             Kind::PollInterval { .. } | Kind::AcquiredRange { .. } | Kind::Unreadable { .. } => None,
         }
+    }
+}
+
+/// Something that not every broker with share groups can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// `share.acquire.mode=record_limit` (KIP-1206).
+    RecordLimit,
+    /// Renewed locks (KIP-1222): the acknowledgement RENEW, or `ackflow.renew.enable=true`.
+    Renewal,
+}
+
+impl Feature {
+    /// The first version of Kafka that has it.
+    fn since(self) -> &'static str {
+        match self {
+            Self::RecordLimit | Self::Renewal => "4.2 or later",
+        }
+    }
+
+    /// What can be done without it.
+    fn instead(self) -> &'static str {
+        match self {
+            Self::RecordLimit => {
+                "no record is acquired from it: upgrade it, or set share.acquire.mode=batch_optimized, under which a fetch \
+                 may acquire whole batches, more than max.poll.records"
+            }
+            Self::Renewal => {
+                "the locks end when they would have: upgrade it, or renew nothing and raise share.record.lock.duration.ms of \
+                 the group"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RecordLimit => "share.acquire.mode=record_limit",
+            Self::Renewal => "renewing locks (the acknowledgement RENEW, ackflow.renew.enable=true)",
+        })
     }
 }
 
@@ -72,11 +117,43 @@ pub enum MachineErrorKind {
         topic: Arc<str>,
     },
 
-    /// The group has as many members as it may have.
-    #[error("group {group} (group.id) is full; raise the broker's group.share.max.size or start fewer members")]
+    /// The group has as many members as it may have. The member goes on asking to be let in.
+    #[error(
+        "group {group} (group.id) is full, this member waits until another one leaves; raise the broker's \
+         group.share.max.size or start fewer members"
+    )]
     GroupFull {
         /// The group.
         group: String,
+    },
+
+    /// A broker has as many share sessions as it may have. It is asked again, and its partitions stand still until it has room.
+    #[error(
+        "broker {broker} (node {}) has as many share sessions as it may have; raise its group.share.max.share.sessions or \
+         start fewer members", broker.node
+    )]
+    SessionLimit {
+        /// The broker.
+        broker: BrokerAddress,
+    },
+
+    /// A broker is too old for something that was asked for. Nothing was sent, and what is acquired stays so.
+    #[error(
+        "{feature} takes {api} version {least} (Kafka {}), and broker {broker} (node {}) offers {}; {}",
+        feature.since(), broker.node,
+        offered.map_or("none".to_owned(), |offered| format!("no more than version {offered}")), feature.instead()
+    )]
+    OldBroker {
+        /// The broker.
+        broker: BrokerAddress,
+        /// Name of the API.
+        api: &'static str,
+        /// The newest version of the API that it offers and this client knows.
+        offered: Option<i16>,
+        /// The version that it takes.
+        least: i16,
+        /// What was asked for.
+        feature: Feature,
     },
 
     /// A broker refuses a request for good.

@@ -57,8 +57,8 @@ pub(crate) struct Membership {
     backoff: Backoff,
     assignment: BTreeSet<TopicIdPartition>,
     events: VecDeque<MembershipEvent>,
-    /// Whether the application knows that it may not read a topic.
-    unauthorized: bool,
+    /// The error that the application was told and that is tried again, until a heartbeat goes well.
+    reported: Option<ErrorCode>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Membership {
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
             assignment: BTreeSet::new(),
             events: VecDeque::new(),
-            unauthorized: false,
+            reported: None,
         }
     }
 
@@ -138,7 +138,7 @@ impl Membership {
         if self.topics != topics {
             self.topics = topics;
             self.tell_all = true;
-            self.unauthorized = false;
+            self.reported = None;
             self.due = None;
         }
         self.rejoin();
@@ -193,7 +193,7 @@ impl Membership {
     /// No answer. What the group knows is unknown then, so the next heartbeat says everything.
     pub(crate) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {
         self.in_flight = false;
-        if failure == RequestFailure::UnsupportedVersion {
+        if matches!(failure, RequestFailure::UnsupportedVersion(_)) {
             return self.fail(MachineErrorKind::ShareGroupsDisabled);
         }
         self.tell_all = true;
@@ -239,7 +239,7 @@ impl Membership {
 
     fn accept(&mut self, now: Instant, response: ShareGroupHeartbeatResponse) {
         self.backoff.reset();
-        self.unauthorized = false;
+        self.reported = None;
         self.events.push_back(MembershipEvent::CoordinatorConfirmed);
         // A broker never gives a member an epoch below 1; it would be taken for a join or a leave when sent back.
         self.state = if response.member_epoch > 0 { State::Stable(response.member_epoch) } else { self.state };
@@ -287,17 +287,15 @@ impl Membership {
                 self.due = None;
             }
             ErrorCode::TOPIC_AUTHORIZATION_FAILED => {
-                if !std::mem::replace(&mut self.unauthorized, true) {
-                    let kind = MachineErrorKind::TopicAuthorization { topic: None };
-                    self.events.push_back(MembershipEvent::Failed(MachineError::passing(kind)));
-                }
+                self.report(code, MachineErrorKind::TopicAuthorization { topic: None });
                 self.retry(now);
             }
             ErrorCode::GROUP_AUTHORIZATION_FAILED => {
                 self.fail(MachineErrorKind::GroupAuthorization { group: self.group_id.clone() });
             }
             ErrorCode::GROUP_MAX_SIZE_REACHED => {
-                self.fail(MachineErrorKind::GroupFull { group: self.group_id.clone() })
+                self.report(code, MachineErrorKind::GroupFull { group: self.group_id.clone() });
+                self.retry(now);
             }
             ErrorCode::UNSUPPORTED_VERSION => self.fail(MachineErrorKind::ShareGroupsDisabled),
             code if code.is_retriable() => self.retry(now),
@@ -305,6 +303,13 @@ impl Membership {
                 let kind = MachineErrorKind::Refused { api: "ShareGroupHeartbeat", node: None, code, message };
                 self.fail(kind);
             }
+        }
+    }
+
+    /// Tells the application of an error that is tried again: once, until a heartbeat goes well.
+    fn report(&mut self, code: ErrorCode, kind: MachineErrorKind) {
+        if self.reported.replace(code) != Some(code) {
+            self.events.push_back(MembershipEvent::Failed(MachineError::passing(kind)));
         }
     }
 

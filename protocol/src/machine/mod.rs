@@ -19,7 +19,7 @@ mod share_consumer;
 pub(crate) mod share_session;
 pub(crate) mod types;
 
-pub use error::{MachineError, MachineErrorKind};
+pub use error::{Feature, MachineError, MachineErrorKind};
 pub use share_consumer::{AcquireMode, ShareConsumerMachine, ShareConsumerOptions};
 pub use types::{
     AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, AutoRenew, BrokerAddress, ClientRequest,

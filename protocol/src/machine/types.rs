@@ -1,6 +1,6 @@
 //! What goes into and comes out of the machines: plain values, shared by all of them.
 
-use std::{sync::Arc, time::Duration, time::Instant};
+use std::{fmt, sync::Arc, time::Duration, time::Instant};
 
 use crate::{
     machine::error::MachineError,
@@ -270,6 +270,16 @@ pub struct BrokerAddress {
     pub port: u16,
 }
 
+/// `host:port`.
+impl fmt::Display for BrokerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
 /// Which connection a request goes over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Destination {
@@ -321,8 +331,9 @@ pub enum RequestFailure {
     TimedOut,
     /// No connection could be made; nothing was sent.
     Unreachable,
-    /// The broker does not offer the API, or no version that can carry the request; nothing was sent.
-    UnsupportedVersion,
+    /// The broker does not offer the API, or no version that can carry the request; nothing was sent. With the newest version
+    /// that both sides know, where there is one.
+    UnsupportedVersion(Option<i16>),
     /// The answer could not be decoded; the driver has closed the connection.
     Malformed,
 }
@@ -342,6 +353,9 @@ pub enum Output {
         to: Destination,
         /// What.
         request: ClientRequest,
+        /// The lowest version of the API that does what the machine wants. Where the broker and the driver agree on a lower one,
+        /// nothing may be sent, and the answer is [`RequestFailure::UnsupportedVersion`].
+        least_version: i16,
     },
     /// Tell the application.
     Event(Event),

@@ -197,7 +197,7 @@ impl Member {
         loop {
             let Some(machine) = &mut self.machine else { return };
             match machine.poll(sim.now) {
-                Output::Send { id, to, request } => {
+                Output::Send { id, to, request, .. } => {
                     crate::trace!(sim, "m{} r{} -> {to:?} {}", self.index, id.0, describe_request(&request));
                     let storm = self.storm.sent(sim.now, &request, sim.plan.nodes.into(), self.app.activity());
                     sim.oracle.check(storm.is_none(), || format!("m{}: {}", self.index, storm.unwrap_or_default()));

@@ -10,7 +10,7 @@ use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchRespo
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ackflow_protocol::wire::ApiKey;
 
-use super::super::connections::{Connections, Outcome, Role};
+use super::super::connections::{Connections, Failed, Outcome, Role};
 use crate::config::ClientConfig;
 use crate::error::ErrorKind;
 use crate::net::testing::{Peer, Wire, all_versions};
@@ -53,12 +53,12 @@ async fn a_session_shares_its_connection_with_nothing() {
     let peer = Peer::bind().await;
     let mut connections = connections(&[peer.port()]);
     let address = broker(1, &peer);
-    connections.send(RequestId(1), Destination::Any, metadata());
+    connections.send(RequestId(1), Destination::Any, metadata(), 0);
     let mut any = connected(&mut connections, &peer).await;
     let heartbeat = ClientRequest::Heartbeat(ShareGroupHeartbeatRequest::default());
-    connections.send(RequestId(2), Destination::Coordinator(address.clone()), heartbeat);
+    connections.send(RequestId(2), Destination::Coordinator(address.clone()), heartbeat, 0);
     let mut coordinator = connected(&mut connections, &peer).await;
-    connections.send(RequestId(3), Destination::Session(address), fetch());
+    connections.send(RequestId(3), Destination::Session(address), fetch(), 0);
     let mut session = connected(&mut connections, &peer).await;
     for (wire, expected) in [
         (&mut any, ApiKey::METADATA),
@@ -76,7 +76,7 @@ async fn a_session_shares_its_connection_with_nothing() {
 async fn row_04_a_session_whose_connection_ends_while_idle_is_lost_at_once() {
     let peer = Peer::bind().await;
     let mut connections = connections(&[peer.port()]);
-    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch());
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch(), 0);
     let mut session = connected(&mut connections, &peer).await;
     let request = session.request().await;
     session.answer(&request, &ShareFetchResponse::default()).await;
@@ -87,7 +87,7 @@ async fn row_04_a_session_whose_connection_ends_while_idle_is_lost_at_once() {
     let outcomes = next(&mut connections).await;
     assert!(matches!(outcomes[..], [Outcome::SessionLost(7)]), "{outcomes:?}");
     // The next session has a connection of its own.
-    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), fetch());
+    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), fetch(), 0);
     let mut session = connected(&mut connections, &peer).await;
     assert_eq!(session.request().await.header.request_api_key, ApiKey::SHARE_FETCH);
 }
@@ -101,7 +101,7 @@ async fn row_12_a_renewal_that_the_broker_cannot_know_is_not_sent_and_its_sessio
     let mut connections = connections(&[peer.port()]);
     let acknowledge =
         |is_renew_ack| ClientRequest::ShareAcknowledge(ShareAcknowledgeRequest { is_renew_ack, ..Default::default() });
-    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), acknowledge(true));
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), acknowledge(true), 0);
     let serve = async {
         let mut wire = peer.accept_raw().await;
         let mut versions = all_versions();
@@ -113,11 +113,13 @@ async fn row_12_a_renewal_that_the_broker_cannot_know_is_not_sent_and_its_sessio
     let (mut session, outcomes) = tokio::join!(serve, next(&mut connections));
     assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
     let outcomes = next(&mut connections).await;
-    let [Outcome::Answered(RequestId(1), Err(error))] = &outcomes[..] else { panic!("{outcomes:?}") };
+    let [Outcome::Answered(RequestId(1), Err(Failed { error, speaks: Some(1) }))] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
     assert_eq!(error.kind(), ErrorKind::UnsupportedVersion);
     assert!(error.to_string().contains("sending ShareAcknowledgeRequest v1"), "{error}");
 
-    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), acknowledge(false));
+    connections.send(RequestId(2), Destination::Session(broker(7, &peer)), acknowledge(false), 0);
     let first = session.request().await;
     assert!(!first.decode::<ShareAcknowledgeRequest>().is_renew_ack, "nothing was sent before");
 }
@@ -126,12 +128,12 @@ async fn row_12_a_renewal_that_the_broker_cannot_know_is_not_sent_and_its_sessio
 async fn a_request_that_is_not_answered_in_time_ends_its_session_once() {
     let peer = Peer::bind().await;
     let mut connections = connections(&[peer.port()]);
-    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch());
+    connections.send(RequestId(1), Destination::Session(broker(7, &peer)), fetch(), 0);
     let _silent = connected(&mut connections, &peer).await;
     let mut outcomes = next(&mut connections).await;
     outcomes.extend(next(&mut connections).await);
     let lost = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::SessionLost(7))).count();
-    let failed = |outcome: &&Outcome| matches!(outcome, Outcome::Answered(RequestId(1), Err(error)) if error.kind() == ErrorKind::TimedOut);
+    let failed = |outcome: &&Outcome| matches!(outcome, Outcome::Answered(RequestId(1), Err(failed)) if failed.error.kind() == ErrorKind::TimedOut);
     assert_eq!((lost, outcomes.iter().filter(failed).count(), outcomes.len()), (1, 1, 2), "{outcomes:?}");
 }
 
@@ -139,13 +141,13 @@ async fn a_request_that_is_not_answered_in_time_ends_its_session_once() {
 async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
     let refused = Peer::bind().await.port();
     let mut connections = connections(&[refused]);
-    connections.send(RequestId(1), Destination::Any, metadata());
-    connections.send(RequestId(2), Destination::Any, metadata());
+    connections.send(RequestId(1), Destination::Any, metadata(), 0);
+    connections.send(RequestId(2), Destination::Any, metadata(), 0);
     let outcomes = next(&mut connections).await;
     let mut failed = HashSet::new();
     for outcome in outcomes {
         match outcome {
-            Outcome::Answered(id, Err(error)) => {
+            Outcome::Answered(id, Err(Failed { error, .. })) => {
                 assert_eq!(error.kind(), ErrorKind::Unreachable);
                 failed.insert(id);
             }
@@ -166,7 +168,7 @@ async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
 async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
     let (refused, first, second) = (Peer::bind().await.port(), Peer::bind().await, Peer::bind().await);
     let mut connections = connections(&[refused, first.port()]);
-    connections.send(RequestId(1), Destination::Any, metadata());
+    connections.send(RequestId(1), Destination::Any, metadata(), 0);
     let mut wire = connected(&mut connections, &first).await;
     let asked = wire.request().await;
     let broker = MetadataResponseBroker {
@@ -181,6 +183,6 @@ async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
     // The first is gone, and metadata has named another.
     drop((wire, first));
     assert!(next(&mut connections).await.is_empty());
-    connections.send(RequestId(2), Destination::Any, metadata());
+    connections.send(RequestId(2), Destination::Any, metadata(), 0);
     connected(&mut connections, &second).await;
 }

@@ -17,6 +17,7 @@ use crate::{
     machine::{
         ack_ledger::AckLedger,
         backoff::Backoff,
+        error::Feature,
         share_session::ShareSession,
         types::{BrokerAddress, RequestId, SessionId, earlier},
     },
@@ -44,6 +45,9 @@ const LOOK_FOR_LEADER: Duration = Duration::from_millis(200);
 /// a group's value is another, fetches go a moment late or early.
 pub(super) const RECORD_LOCKS: u64 = 2_000;
 
+/// Since this version ShareFetch has the acquire mode and ShareAcknowledge has renewals.
+pub(super) const FEATURES_SINCE: i16 = 2;
+
 #[derive(Debug)]
 pub(super) struct Node {
     /// Where it is; the address of an open session stays.
@@ -68,6 +72,8 @@ pub(super) struct Node {
     pub(super) reported: Option<ErrorCode>,
     /// Whether the application was told of an answer that cannot be read, until one goes well.
     pub(super) unreadable: bool,
+    /// What the application was told that this broker is too old for.
+    pub(super) too_old_for: Option<Feature>,
     /// When the last fetch was answered.
     pub(super) answered: Option<Instant>,
     /// When one last acquired anything.
@@ -86,8 +92,8 @@ pub(super) struct InFlight {
     pub(super) max_wait: Duration,
     /// Whether it opens the session.
     pub(super) opening: bool,
-    /// Whether it renews locks.
-    pub(super) renewing: bool,
+    /// What it takes a broker of a certain version for.
+    pub(super) feature: Option<Feature>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +135,7 @@ impl Node {
             lost: ErrorCode::SHARE_SESSION_NOT_FOUND,
             reported: None,
             unreadable: false,
+            too_old_for: None,
             answered: None,
             acquired: None,
             at_end: false,

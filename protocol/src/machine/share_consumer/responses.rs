@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Pause, ShareConsumerMachine, failure,
-    node::{BUSY_WAIT, InFlight, Kind, Node},
+    node::{BUSY_WAIT, FEATURES_SINCE, InFlight, Kind, Node},
 };
 use crate::{
     machine::{
@@ -45,7 +45,7 @@ impl ShareConsumerMachine {
             (Ok(ClientResponse::ShareAcknowledge(response)), Kind::Acknowledge | Kind::End) => {
                 self.acknowledged(now, node, request, response);
             }
-            (Err(RequestFailure::UnsupportedVersion), _) => self.unsupported(now, node, request),
+            (Err(RequestFailure::UnsupportedVersion(offered)), _) => self.unsupported(now, node, request, offered),
             (response, kind) => {
                 let is_unreadable = failure(response) == RequestFailure::Malformed;
                 self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
@@ -239,6 +239,9 @@ impl ShareConsumerMachine {
                 node.session.accepted();
                 node.reported = None;
                 node.look_for_leader = None;
+                if request.feature.is_some() {
+                    node.too_old_for = None;
+                }
                 // Opening proves little: a broker that opens session after session and keeps none would never be left
                 // in peace.
                 if !request.opening {
@@ -256,6 +259,11 @@ impl ShareConsumerMachine {
                     node.ledger.answered_rest(now, code, policy);
                 } else {
                     node.back_off(now);
+                    let is_full = code == ErrorCode::SHARE_SESSION_LIMIT_REACHED;
+                    if is_full && node.reported.replace(code) != Some(code) {
+                        let broker = node.address.clone();
+                        self.fail_with(MachineError::passing(MachineErrorKind::SessionLimit { broker }));
+                    }
                     self.lose_session(node_id, code);
                 }
                 return false;
@@ -380,13 +388,25 @@ impl ShareConsumerMachine {
     }
 
     /// The broker does not know the version that the request needs; nothing was sent, so the epoch stays.
-    fn unsupported(&mut self, now: Instant, id: i32, request: InFlight) {
+    fn unsupported(&mut self, now: Instant, id: i32, request: InFlight, offered: Option<i16>) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
-        if request.renewing && request.kind == Kind::Acknowledge {
-            node.ledger.refuse_renewals(now);
-        } else {
+        let Some(feature) = request.feature else {
             self.lose_session(id, ErrorCode::UNSUPPORTED_VERSION);
-            self.fail(MachineErrorKind::ShareGroupsDisabled);
+            return self.fail(MachineErrorKind::ShareGroupsDisabled);
+        };
+        match request.kind {
+            Kind::Acknowledge => node.ledger.refuse_renewals(now),
+            // It opens a session, which is not there then: each connection speaks one version as long as it lives.
+            Kind::Fetch { .. } | Kind::End => {
+                node.back_off(now);
+                self.lose_session(id, ErrorCode::UNSUPPORTED_VERSION);
+            }
+        }
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        if node.too_old_for.replace(feature) != Some(feature) {
+            let (broker, api) = (node.address.clone(), request.kind.api());
+            let kind = MachineErrorKind::OldBroker { broker, api, offered, least: FEATURES_SINCE, feature };
+            self.fail_with(MachineError::passing(kind));
         }
     }
 

@@ -8,14 +8,14 @@ use std::{
 use super::{
     Phase, ShareConsumerMachine,
     demand::Ask,
-    node::{BUSY_WAIT, InFlight, Kind, Node, Step},
+    node::{BUSY_WAIT, FEATURES_SINCE, InFlight, Kind, Node, Step},
     options::AcquireMode,
     wire,
 };
 use crate::{
     machine::{
         ack_ledger::AckLedger,
-        error::{MachineError, MachineErrorKind},
+        error::{Feature, MachineError, MachineErrorKind},
         membership::MembershipEvent,
         metadata::{MetadataEvent, Urgency},
         types::{self, ClientRequest, Destination, Event, Output, TopicIdPartition, earlier},
@@ -82,7 +82,12 @@ impl ShareConsumerMachine {
                         let id = self.request_id();
                         self.pending.heartbeat = Some(id);
                         let request = ClientRequest::Heartbeat(request);
-                        self.outputs.push_back(Output::Send { id, to: Destination::Coordinator(address), request });
+                        self.outputs.push_back(Output::Send {
+                            id,
+                            to: Destination::Coordinator(address),
+                            request,
+                            least_version: 0,
+                        });
                     }
                 }
                 types::Step::Wait(heartbeat) => {
@@ -98,7 +103,12 @@ impl ShareConsumerMachine {
                             let id = self.request_id();
                             self.pending.coordinator = Some(id);
                             let request = ClientRequest::FindCoordinator(request);
-                            self.outputs.push_back(Output::Send { id, to: Destination::Any, request });
+                            self.outputs.push_back(Output::Send {
+                                id,
+                                to: Destination::Any,
+                                request,
+                                least_version: 0,
+                            });
                         }
                         types::Step::Wait(coordinator) => return earlier(heartbeat, coordinator),
                     }
@@ -130,7 +140,7 @@ impl ShareConsumerMachine {
                     let id = self.request_id();
                     self.pending.metadata = Some(id);
                     let request = ClientRequest::Metadata(request);
-                    self.outputs.push_back(Output::Send { id, to: Destination::Any, request });
+                    self.outputs.push_back(Output::Send { id, to: Destination::Any, request, least_version: 0 });
                 }
                 types::Step::Wait(wait) => return wait,
             }
@@ -313,12 +323,20 @@ impl ShareConsumerMachine {
             }
         };
         node.flush = false;
-        let renewing = matches!(&request, ClientRequest::ShareAcknowledge(request) if request.is_renew_ack);
-        node.in_flight = Some(InFlight { id, kind, written: now, max_wait, opening, renewing });
+        let feature = match (&request, kind) {
+            (ClientRequest::ShareAcknowledge(request), _) if request.is_renew_ack => Some(Feature::Renewal),
+            (_, Kind::Fetch { asked: 1.. }) if self.options.acquire_mode == AcquireMode::RecordLimit => {
+                Some(Feature::RecordLimit)
+            }
+            _ => None,
+        };
+        let least_version = feature.map_or(0, |_| FEATURES_SINCE);
+        node.in_flight = Some(InFlight { id, kind, written: now, max_wait, opening, feature });
         if node.is_asking() {
             self.last_asked = Some(node_id);
         }
-        self.outputs.push_back(Output::Send { id, to: Destination::Session(node.address.clone()), request });
+        let to = Destination::Session(node.address.clone());
+        self.outputs.push_back(Output::Send { id, to, request, least_version });
     }
 
     /// Sessions end first, then the member leaves, then all is closed.

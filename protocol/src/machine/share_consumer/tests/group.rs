@@ -178,7 +178,7 @@ fn a_cluster_without_share_groups_is_one_clear_fatal_error() {
     };
     let by_api = |rig: &mut Rig| {
         let join = rig.take_heartbeat();
-        rig.fail(&join, RequestFailure::UnsupportedVersion);
+        rig.fail(&join, RequestFailure::UnsupportedVersion(Some(1)));
     };
     let by_feature = |rig: &mut Rig| {
         rig.machine.handle_share_version(rig.now, Some(0));
@@ -206,7 +206,6 @@ fn a_cluster_without_share_groups_is_one_clear_fatal_error() {
 fn errors_that_no_retry_heals_end_the_membership() {
     for (code, text) in [
         (ErrorCode::GROUP_AUTHORIZATION_FAILED, "not authorized for group group"),
-        (ErrorCode::GROUP_MAX_SIZE_REACHED, "group.share.max.size"),
         (ErrorCode::INVALID_REQUEST, "INVALID_REQUEST"),
         (ErrorCode(999), "error code 999"),
     ] {
@@ -219,6 +218,40 @@ fn errors_that_no_retry_heals_end_the_membership() {
         assert!(rig.try_heartbeat().is_none());
         let errors = rig.errors();
         assert!(errors.len() == 1 && errors[0].fatal && errors[0].to_string().contains(text), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_full_group_is_told_once_a_spell_and_the_member_gets_in_when_another_one_leaves() {
+    let mut rig = Rig::new();
+    rig.subscribe(&["topic"]);
+    rig.answer_group();
+    for spell in 1..=2 {
+        let mut pauses = Vec::new();
+        for _ in 0..6 {
+            let before = rig.now;
+            while rig.try_heartbeat().is_none_or(|join| {
+                rig.respond(&join, heartbeat_error(ErrorCode::GROUP_MAX_SIZE_REACHED));
+                false
+            }) {
+                rig.sleep(ms(10));
+            }
+            pauses.push(rig.now - before);
+        }
+        assert!(pauses[1] >= ms(70) && pauses[5] >= ms(700), "{pauses:?}");
+        let errors = rig.errors();
+        assert_eq!(errors.len(), spell, "{errors:?}");
+        assert!(!errors[spell - 1].fatal);
+        let text = errors[spell - 1].to_string();
+        assert!(text.contains("group group (group.id) is full") && text.contains("group.share.max.size"), "{text}");
+        // Someone has left.
+        rig.sleep(ms(1_300));
+        rig.join(spell as i32);
+        assert_eq!(rig.last_assignment().map(|partitions| partitions.len()), Some(1));
+        // The group has forgotten the member, and is full again.
+        rig.sleep(ms(5_000));
+        let next = rig.take_heartbeat();
+        rig.respond(&next, heartbeat_error(ErrorCode::UNKNOWN_MEMBER_ID));
     }
 }
 

@@ -264,7 +264,10 @@ fn row_33_a_broker_with_no_room_for_a_session_is_asked_again_and_holds_nobody_up
     assert_eq!(fetch.epoch(), 0);
     rig.respond(&fetch, fetched(vec![acquired(0, 0, 4)]));
     assert_eq!(rig.acquisitions().len(), 1);
-    assert!(rig.errors().is_empty());
+    let errors = rig.errors();
+    assert!(errors.len() == 1 && !errors[0].fatal, "told once a spell: {errors:?}");
+    let text = errors[0].to_string();
+    assert!(text.contains("broker h:9001 (node 1)") && text.contains("group.share.max.share.sessions"), "{text}");
 }
 
 // Mutation: protocol/src/machine/metadata.rs

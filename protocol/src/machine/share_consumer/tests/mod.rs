@@ -8,6 +8,7 @@ mod group;
 mod isolation;
 mod leaders;
 mod leaving;
+mod old_brokers;
 mod renewal;
 mod rig;
 mod script;

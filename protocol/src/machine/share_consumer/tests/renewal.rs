@@ -74,7 +74,7 @@ fn row_12_a_broker_without_renewal_fails_the_renewal_alone() {
     rig.respond(&fetch, fetched(vec![]));
     let request = rig.take_session(1);
     let epoch = request.epoch();
-    rig.fail(&request, RequestFailure::UnsupportedVersion);
+    rig.fail(&request, RequestFailure::UnsupportedVersion(Some(1)));
     assert_eq!(rig.result(renewal), Err(ErrorCode::UNSUPPORTED_VERSION));
     rig.sleep(ms(25));
     let request = rig.take_session(1);
@@ -170,7 +170,7 @@ fn what_is_kept_ends_with_its_session_and_where_the_broker_refuses() {
         rig.sleep(ms(200));
         let request = rig.take_session(1);
         let code = if refuses_as_unknown {
-            rig.fail(&request, RequestFailure::UnsupportedVersion);
+            rig.fail(&request, RequestFailure::UnsupportedVersion(Some(1)));
             ErrorCode::UNSUPPORTED_VERSION
         } else {
             rig.respond(&request, acked(&[(0, ErrorCode::INVALID_RECORD_STATE)]));

@@ -84,8 +84,8 @@ impl Rig {
     pub(super) fn drain(&mut self) {
         for _ in 0..10_000 {
             match self.machine.poll(self.now) {
-                Output::Send { id, to, request } => {
-                    let sent = Sent { id, to, request, at: self.now };
+                Output::Send { id, to, request, least_version } => {
+                    let sent = Sent { id, to, request, least_version, at: self.now };
                     self.log.push(sent.clone());
                     self.sent.push_back(sent);
                 }

@@ -44,6 +44,7 @@ pub(super) struct Sent {
     pub(super) id: RequestId,
     pub(super) to: Destination,
     pub(super) request: ClientRequest,
+    pub(super) least_version: i16,
     pub(super) at: Instant,
 }
 
