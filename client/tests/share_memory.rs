@@ -5,13 +5,15 @@
 #[path = "../../protocol/tests/support/counting.rs"]
 mod counting;
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use ackflow_client::deserialize::{ByteArrayDeserializer, StringDeserializer};
-use ackflow_client::share::{AcquiredRange, LentRecords, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_client::share::{AcquiredRange, HeldRecord, LentRecords, OwnedShareConsumer, ShareConsumerConfig};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches};
 use ackflow_testkit::EmbeddedBroker;
 use counting::allocations;
+use tokio::sync::Notify;
 
 const WAIT: Duration = Duration::from_secs(20);
 
@@ -64,6 +66,40 @@ fn consuming_allocates_by_acquisition_and_not_by_record() {
     assert_eq!(records, 20_000);
     println!("{counted} allocations for {deliveries} deliveries of {records} records");
     assert!(counted < 100 * deliveries, "{counted} allocations for {deliveries} deliveries of {records} records");
+}
+
+/// Handlers that need no memory of their own.
+#[test]
+fn handling_allocates_by_delivery_and_not_by_record() {
+    let broker = on_another_thread(20, 1_000);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ShareConsumerConfig::builder(&broker, "g").build().unwrap();
+    let (records, counted) = runtime.block_on(async {
+        let mut consumer = OwnedShareConsumer::new(config).unwrap();
+        consumer.subscribe(["orders"]).unwrap();
+        let (handled, end) = (Cell::new(0), Notify::new());
+        let mut counted = 0;
+        for last in [2_000, 20_000] {
+            let before = counting::allocated();
+            let handle = |held: HeldRecord| {
+                handled.set(handled.get() + 1);
+                if handled.get() == last {
+                    end.notify_one();
+                }
+                async move {
+                    tokio::task::yield_now().await;
+                    held.read().map(|record| assert!(record.value.is_some()))
+                }
+            };
+            consumer.for_each_concurrent(16, handle).until(end.notified()).run().await.unwrap();
+            counted = counting::allocated() - before;
+        }
+        consumer.close(WAIT).await.unwrap();
+        (handled.get(), counted)
+    });
+    assert!(records >= 20_000);
+    println!("{counted} allocations for 18000 records in about 36 deliveries");
+    assert!(counted < 100 * 36, "{counted} allocations for 18000 records in about 36 deliveries");
 }
 
 /// The address of an embedded broker with so many batches of so many records in one partition.

@@ -4,8 +4,7 @@
 //! nothing but the session's requests. The coordinator and everything else have theirs.
 
 use std::collections::HashMap;
-use std::future::pending;
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
@@ -18,8 +17,8 @@ use ackflow_protocol::wire::ApiKey;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Sleep, sleep_until};
 
+use super::alarm::Alarm;
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 use crate::net::{Address, Answer, Connection, Inbox};
@@ -85,7 +84,7 @@ pub(super) struct Connections {
     /// What waits for an answer, in the order in which it was sent.
     calls: Vec<Call>,
     inbox: (Inbox, mpsc::UnboundedReceiver<(u64, Answer)>),
-    alarm: Option<Pin<Box<Sleep>>>,
+    alarm: Alarm,
 }
 
 #[derive(Debug)]
@@ -166,7 +165,7 @@ impl Connections {
             tasks: JoinSet::new(),
             calls: Vec::new(),
             inbox: mpsc::unbounded_channel(),
-            alarm: None,
+            alarm: Alarm::default(),
         }
     }
 
@@ -403,16 +402,12 @@ impl Connections {
     }
 }
 
-/// Completes when it is `due`, or earlier: to wake up in vain once in a while costs less than to move a timer with every call.
-async fn ring(alarm: &mut Option<Pin<Box<Sleep>>>, due: Option<Instant>) {
-    let Some(due) = due.map(Into::into) else {
-        return pending().await;
-    };
-    let alarm = alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
-    if alarm.deadline() > due || alarm.is_elapsed() {
-        alarm.as_mut().reset(due);
+/// Completes when it is `due`, or earlier.
+async fn ring(alarm: &mut Alarm, due: Option<Instant>) {
+    match due {
+        Some(due) => poll_fn(|cx| alarm.poll(cx, due)).await,
+        None => pending().await,
     }
-    alarm.await;
 }
 
 const CONNECTING: &str = "connecting to the cluster";

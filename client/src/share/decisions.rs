@@ -37,6 +37,9 @@ impl Decisions {
     fn overwrite(&mut self, first: i64, last: i64, ack: AckType) {
         let from = self.ranges.partition_point(|range| range.last < first);
         let to = self.ranges.partition_point(|range| range.first <= last);
+        if from == to {
+            return self.insert(from, AckRange { first, last, ack });
+        }
         let mut replacement = Vec::with_capacity(3);
         if let Some(range) = self.ranges[from..to].first().filter(|range| range.first < first) {
             replacement.push(AckRange { last: first - 1, ..*range });
@@ -48,6 +51,24 @@ impl Decisions {
         let sum = |ranges: &[AckRange]| ranges.iter().map(|range| length(range.first, range.last)).sum::<u32>();
         self.decided = self.decided - sum(&self.ranges[from..to]) + sum(&replacement);
         self.ranges.splice(from..to, replacement);
+    }
+
+    /// Puts a verdict on offsets that have none between those before `at` and the others, or makes it part of its neighbours.
+    fn insert(&mut self, at: usize, range: AckRange) {
+        let AckRange { first, last, ack } = range;
+        self.decided += length(first, last);
+        let goes_on = at.checked_sub(1).filter(|before| {
+            let before = self.ranges[*before];
+            before.ack == ack && before.last.checked_add(1) == Some(first)
+        });
+        let leads_on =
+            self.ranges.get(at).is_some_and(|after| after.ack == ack && last.checked_add(1) == Some(after.first));
+        match (goes_on, leads_on) {
+            (Some(before), true) => self.ranges[before].last = self.ranges.remove(at).last,
+            (Some(before), false) => self.ranges[before].last = last,
+            (None, true) => self.ranges[at].first = first,
+            (None, false) => self.ranges.insert(at, range),
+        }
     }
 
     /// Gives the offsets of `ranges` that have no verdict the verdict `ack`.
@@ -109,8 +130,8 @@ mod tests {
             decisions.set(offset, offset, ack);
         }
         assert_eq!(decisions.decided(), 5);
-        let offsets: Vec<_> = decisions.take().iter().map(|range| range.first).collect();
-        assert_eq!(offsets, [1, 3, 4, 5, 9]);
+        let offsets: Vec<_> = decisions.take().iter().map(|range| (range.first, range.last)).collect();
+        assert_eq!(offsets, [(1, 1), (3, 4), (5, 5), (9, 9)]);
         assert_eq!(decisions.decided(), 0);
     }
 

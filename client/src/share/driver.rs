@@ -149,6 +149,7 @@ impl Driver {
         match command {
             Command::Subscribe(topics) => self.machine.subscribe(now, topics),
             Command::Polled => self.machine.polled(now),
+            Command::Working => self.machine.working(now),
             Command::Pause(is_paused) => self.machine.want_records(now, !is_paused),
             Command::Taken { records, polled } => {
                 if polled {

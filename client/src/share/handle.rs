@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{AutoRenew, ShareConsumerMachine};
@@ -11,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
 use super::acks::{Acknowledged, CommitResults, TopicPartition};
+use super::alarm::Alarm;
 use super::buffer::Buffer;
 use super::config::ShareConsumerConfig;
 use super::connections::Connections;
@@ -33,15 +36,20 @@ pub(super) struct Handle {
     /// `None` once closing has begun.
     driver: Option<JoinHandle<Result<(), ClientError>>>,
     /// A poll that waits longer tells so, lest it be taken for none at all (`max.poll.interval.ms`).
-    announce_every: Duration,
+    pub(super) announce_every: Duration,
+    /// When a poll that waits tells so next; `None` where none waits that has told.
+    announce_at: Option<Instant>,
+    alarm: Alarm,
     auto_renew: Option<AutoRenew>,
-    close_timeout: Duration,
+    pub(super) close_timeout: Duration,
     member_id: String,
     subscription: Vec<String>,
     buffer: Buffer,
     dropped: u64,
     errors: VecDeque<ClientError>,
     failure: Option<ClientError>,
+    /// Whether a poll has told why no more can succeed.
+    is_over: bool,
     callback: Option<Callback>,
 }
 
@@ -79,6 +87,8 @@ impl Handle {
             status,
             driver,
             announce_every: config.max_poll_interval / 3,
+            announce_at: None,
+            alarm: Alarm::default(),
             auto_renew: config.auto_renew,
             close_timeout: config.client.net.request_timeout,
             member_id,
@@ -87,6 +97,7 @@ impl Handle {
             dropped: 0,
             errors: VecDeque::new(),
             failure: None,
+            is_over: false,
             callback: None,
         }
     }
@@ -100,6 +111,7 @@ impl Handle {
             return Err(error.clone().while_doing(SUBSCRIBING));
         }
         self.subscription.clone_from(&topics);
+        self.is_over = false;
         self.link.send(Command::Subscribe(topics));
         Ok(())
     }
@@ -107,30 +119,40 @@ impl Handle {
     /// Waits until there are records to take, and takes up to `max` of one acquisition; `None` at the deadline. Cancel-safe: nothing is
     /// taken before the last await.
     pub(super) async fn poll(&mut self, max: u32, deadline: Instant) -> Result<Option<Part>, ClientError> {
-        let mut announced = None;
+        self.announce_at = None;
+        match timeout_at(deadline.into(), poll_fn(|cx| self.poll_part(cx, max))).await {
+            Ok(part) => part.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// As [`poll`](Self::poll), without an end. What was taken last was polled for; the next call is another poll.
+    pub(super) fn poll_part(&mut self, cx: &mut Context<'_>, max: u32) -> Poll<Result<Part, ClientError>> {
         loop {
             self.absorb();
             self.check(POLLING)?;
-            if let Some(part) = self.take(max, announced.is_none()) {
-                return Ok(Some(part));
+            if let Some(part) = self.take(max, self.announce_at.is_none()) {
+                self.announce_at = None;
+                return Poll::Ready(Ok(part));
             }
             if self.subscription.is_empty() {
+                self.is_over = true;
                 let reason = "the consumer is not subscribed to any topic";
-                return Err(ClientError::new(ErrorKind::Invalid, POLLING, reason).remedy("call subscribe first"));
+                let error = ClientError::new(ErrorKind::Invalid, POLLING, reason).remedy("call subscribe first");
+                return Poll::Ready(Err(error));
             }
             let now = Instant::now();
-            let again = *announced.get_or_insert_with(|| {
-                self.announce();
-                now + self.announce_every
-            });
-            match timeout_at(deadline.min(again).into(), self.notices.recv()).await {
-                Ok(Some(notice)) => self.notice(notice),
-                Ok(None) => self.failed(closed(POLLING)),
-                Err(_) if deadline <= again => return Ok(None),
-                Err(_) => {
+            let again = match self.announce_at.filter(|again| now < *again) {
+                Some(again) => again,
+                None => {
                     self.announce();
-                    announced = Some(again + self.announce_every);
+                    *self.announce_at.insert(now + self.announce_every)
                 }
+            };
+            match self.notices.poll_recv(cx) {
+                Poll::Ready(Some(notice)) => self.notice(notice),
+                Poll::Ready(None) => self.failed(closed(POLLING)),
+                Poll::Pending => ready!(self.alarm.poll(cx, again)),
             }
         }
     }
@@ -193,10 +215,13 @@ impl Handle {
 
     /// The error that is due, if one is: one after the other, and at last, for ever, the fatal one.
     fn check(&mut self, doing: &'static str) -> Result<(), ClientError> {
-        match self.errors.pop_front().or_else(|| self.failure.clone()) {
-            Some(error) => Err(error.while_doing(doing)),
-            None => Ok(()),
-        }
+        let Some(error) = self.errors.pop_front().or_else(|| {
+            self.is_over |= self.failure.is_some();
+            self.failure.clone()
+        }) else {
+            return Ok(());
+        };
+        Err(error.while_doing(doing))
     }
 
     /// The error that is due and does not end the consumer, if one is.
@@ -223,6 +248,11 @@ impl Handle {
                     .remedy("they go on being sent: commit again to wait longer"))
             }
         }
+    }
+
+    /// Whether a poll has told why no more can succeed, unless there is another subscription.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     pub(super) fn set_callback(&mut self, callback: Callback) {
@@ -295,6 +325,11 @@ pub(super) const POLLING: &str = "polling a share consumer";
 
 /// When a time that begins now is over. Times too long for the clock are as good as a century.
 pub(super) fn deadline(timeout: Duration) -> Instant {
+    after_from(Instant::now(), timeout)
+}
+
+/// When a time that begins at `start` is over.
+pub(super) fn after_from(start: Instant, time: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
-    Instant::now() + timeout.min(CENTURY)
+    start + time.min(CENTURY)
 }

@@ -18,6 +18,8 @@ pub(super) enum Command {
     Subscribe(Vec<String>),
     /// The application polls and has to wait.
     Polled,
+    /// The application is at work on what it took, and polls for nothing more yet.
+    Working,
     /// The application wants no records for now, or wants them again.
     Pause(bool),
     /// The application was handed so many records: by a poll that has not been announced, or not.

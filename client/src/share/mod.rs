@@ -26,13 +26,16 @@
 //! never a record at a time. What waits to be handed out lies with the consumer, so that a poll that is dropped has taken nothing.
 
 mod acks;
+mod alarm;
 mod buffer;
 mod config;
 mod connections;
 mod consumer;
 mod decisions;
+mod delivery;
 mod driver;
 mod failures;
+mod for_each;
 mod handle;
 mod identity;
 mod lent;
@@ -53,7 +56,9 @@ pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRang
 pub use acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 pub use config::{AcknowledgementMode, ShareConsumerBuilder, ShareConsumerConfig};
 pub use consumer::ShareConsumer;
+pub use delivery::Delivery;
+pub use for_each::{ForEach, ForEachError, HandlerError, HandlerFailure, HandlerOutput, HeldRecord, Outcome};
 pub use lent::LentRecords;
-pub use owned::{Delivery, OwnedShareConsumer};
+pub use owned::OwnedShareConsumer;
 pub use record::{ReadError, RecordError, ShareRecord};
 pub use records::{ShareRecords, ShareRecordsIter};

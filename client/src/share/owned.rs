@@ -1,24 +1,20 @@
 //! The share consumer whose records are settled by whoever holds them.
 
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::slice;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use ackflow_protocol::machine::{AckRange, AckType, AcquiredRange, AutoRenew};
-use ackflow_protocol::wire::Uuid;
+use futures_core::Stream;
 
-use super::acks::{AckError, CommitResults, Settled, TopicPartition};
+use super::acks::{CommitResults, TopicPartition};
 use super::config::ShareConsumerConfig;
+use super::delivery::Delivery;
+use super::for_each::{ForEach, HandlerOutput, HeldRecord};
 use super::handle::{Handle, deadline};
-use super::lent::LentRecords;
-use super::link::{Command, Link};
-use super::lock::Renewal;
+use super::link::Command;
 use super::part::Part;
-use super::ranges;
-use super::record::{RecordError, ShareRecord};
-use super::records::{Reader, ShareRecordsIter};
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::ClientError;
 
@@ -93,6 +89,77 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
         Some(self.deliver(part))
     }
 
+    /// Hands each record to a handler, at most `limit` of them at a time (0 is taken for 1), until it is told to end. What a handler gives, a
+    /// [`HandlerOutput`], settles its record:
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use ackflow_client::share::{HeldRecord, Outcome, OwnedShareConsumer};
+    ///
+    /// # #[derive(Debug, thiserror::Error)]
+    /// # #[error("")]
+    /// # struct StoreError;
+    /// # async fn store(_: &[u8]) -> Result<(), StoreError> { Ok(()) }
+    /// # async fn run(mut consumer: OwnedShareConsumer, shutdown: impl Future<Output = ()> + Send) -> Result<(), Box<dyn std::error::Error>> {
+    /// consumer
+    ///     .for_each_concurrent(64, |held: HeldRecord| async move {
+    ///         let record = held.read()?;
+    ///         let Some(value) = record.value else { return Ok(Outcome::Reject) };
+    ///         match store(value).await {
+    ///             Ok(()) => Ok(Outcome::Accept),
+    ///             Err(_) if held.attempt() < 5 => Ok(Outcome::Retry { after: Duration::from_secs(1 << held.attempt()) }),
+    ///             Err(error) => Err(Box::<dyn std::error::Error + Send + Sync>::from(error)), // logged, and the record is released
+    ///         }
+    ///     })
+    ///     .until(shutdown)
+    ///     .run()
+    ///     .await?;
+    /// consumer.close(Duration::from_secs(30)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Records begin in the order of their partition, and end in any: none waits for another, however slow that one is. Nothing is acknowledged
+    /// before its handler is done; then acknowledgements go out as ranges, within 5 ms. Polling goes on while handlers run, and the locks of
+    /// all that was taken are renewed ([`ForEach::renew`]). A handler that fails or panics has its record released.
+    ///
+    /// Handlers run in the task that calls [`ForEach::run`], side by side but not on several threads: what computes for long, or blocks, belongs
+    /// into a `tokio::spawn` or `spawn_blocking` that the handler awaits. A record costs no allocation beside those of its handler.
+    pub fn for_each_concurrent<H, F>(&mut self, limit: usize, handler: H) -> ForEach<'_, H, K, V>
+    where
+        H: FnMut(HeldRecord<K, V>) -> F,
+        F: Future<Output: HandlerOutput>,
+    {
+        ForEach::new(self, limit, handler)
+    }
+
+    /// What [`poll`](Self::poll) waits for, without an end.
+    pub(super) fn poll_delivery(&mut self, cx: &mut Context<'_>) -> Poll<Result<Delivery<K, V>, ClientError>> {
+        let part = ready!(self.handle.poll_part(cx, self.handle.max_poll_records))?;
+        Poll::Ready(Ok(self.deliver(part)))
+    }
+
+    /// Whether no poll can succeed any more, as one has told.
+    pub(super) fn is_over(&self) -> bool {
+        self.handle.is_over()
+    }
+
+    /// The handlers are at work, though nothing is polled for.
+    pub(super) fn keep_alive(&self) {
+        self.handle.link.send(Command::Working);
+    }
+
+    /// How often that has to be said.
+    pub(super) fn keep_alive_every(&self) -> Duration {
+        self.handle.announce_every
+    }
+
+    /// Waits until everything that was settled is answered.
+    pub(super) async fn settle_all(&mut self) -> Result<CommitResults, ClientError> {
+        self.handle.commit(Vec::new(), self.handle.close_timeout).await
+    }
+
     /// Acquires nothing more until [`resume`](Self::resume). What was acquired before, or is on its way, can still be polled; keep polling, for
     /// `max.poll.interval.ms` counts all the same. The consumer stays a member of the group, and the partitions that it is assigned stand still
     /// unless another member has them too.
@@ -156,182 +223,29 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
     }
 }
 
-/// Records of one partition that this member has acquired and nobody has decided about. Whoever holds it settles it; dropped, it releases
-/// what is undecided, so that the group delivers it again.
+/// The deliveries, one after the other: [`poll`](OwnedShareConsumer::poll) without an end. An error is an item, and more may follow; after the
+/// error that ends the consumer, or without a subscription, the stream ends, until another subscription.
 ///
-/// Each way to settle gives a [`Settled`] that can be awaited or dropped. Settling fails with an [`AckError`] after the consumer was closed
-/// and after the session or the lock that held the records is gone; dropping the delivery then does nothing.
+/// Cancel-safe: `next` that is dropped has taken nothing. A stream that is not polled is a consumer that is not (`max.poll.interval.ms`).
 ///
-/// It keeps the responses that its records came in in memory.
+/// ```no_run
+/// use ackflow_client::share::OwnedShareConsumer;
+/// use tokio_stream::StreamExt;
 ///
-/// What [`records`](Self::records) could not read is not accepted with the rest, but settled as [`RecordError`] says, unless
-/// [`acknowledge`](Self::acknowledge) names its offsets first.
-pub struct Delivery<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
-    part: Part,
-    link: Link,
-    deserializers: Arc<Deserializers<K, V>>,
-    first_offset: i64,
-    last_offset: i64,
-}
+/// # async fn run(mut consumer: OwnedShareConsumer) -> Result<(), Box<dyn std::error::Error>> {
+/// while let Some(delivery) = consumer.next().await {
+///     delivery?.accept().await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+impl<K: Deserializer, V: Deserializer> Stream for OwnedShareConsumer<K, V> {
+    type Item = Result<Delivery<K, V>, ClientError>;
 
-impl<K: Deserializer, V: Deserializer> Delivery<K, V> {
-    fn new(part: Part, link: Link, deserializers: Arc<Deserializers<K, V>>) -> Self {
-        let first_offset = part.ranges.first().map_or(0, |range| range.first);
-        let last_offset = part.ranges.last().map_or(first_offset - 1, |range| range.last);
-        Self { part, link, deserializers, first_offset, last_offset }
-    }
-
-    /// The topic.
-    pub fn topic(&self) -> &Arc<str> {
-        &self.part.source.topic
-    }
-
-    /// The partition.
-    pub fn partition(&self) -> i32 {
-        self.part.source.topic_partition.partition
-    }
-
-    /// Id of the topic.
-    pub fn topic_id(&self) -> Uuid {
-        self.part.source.topic_partition.topic_id
-    }
-
-    /// Topic and partition.
-    pub fn topic_partition(&self) -> TopicPartition {
-        self.part.source.partition()
-    }
-
-    /// The first offset that it was handed out with.
-    pub fn first_offset(&self) -> i64 {
-        self.first_offset
-    }
-
-    /// The last offset that it was handed out with.
-    pub fn last_offset(&self) -> i64 {
-        self.last_offset
-    }
-
-    /// How many records are undecided.
-    pub fn len(&self) -> usize {
-        self.part.records() as usize
-    }
-
-    /// Whether every record is decided.
-    pub fn is_empty(&self) -> bool {
-        self.part.ranges.is_empty()
-    }
-
-    /// The undecided offsets, with how often each was delivered, this time included. Every one has a record.
-    pub fn ranges(&self) -> &[AcquiredRange] {
-        &self.part.ranges
-    }
-
-    /// How often the undecided record that was delivered most often was delivered, this time included.
-    pub fn max_delivery_count(&self) -> i16 {
-        self.part.ranges.iter().map(|range| range.delivery_count).max().unwrap_or(0)
-    }
-
-    /// Until when the broker holds the records for this member: settle or renew before. It lies a little before the broker's own limit.
-    pub fn lock_deadline(&self) -> Instant {
-        self.part.lock.deadline()
-    }
-
-    /// How long the group locks records: what a renewal adds.
-    pub fn lock_timeout(&self) -> Duration {
-        self.part.lock.timeout()
-    }
-
-    /// The undecided records, in offset order. They borrow from the delivery: none costs an allocation or a reference count.
-    pub fn records(&self) -> impl Iterator<Item = Result<ShareRecord<'_, K::Output<'_>, V::Output<'_>>, RecordError>> {
-        ShareRecordsIter::new(slice::from_ref(&self.part), &self.deserializers, Reader::Decider)
-    }
-
-    /// A second handle on the undecided records, to read them, as bytes, wherever and as long as it is kept.
-    pub fn lend(&self) -> LentRecords {
-        LentRecords::new(self.part.clone())
-    }
-
-    /// Processed: the group is done with these records.
-    pub fn accept(self) -> Settled {
-        self.settle(AckType::Accept)
-    }
-
-    /// Not processed: the group delivers them again at once, to this member or another, up to its delivery limit.
-    pub fn release(self) -> Settled {
-        self.settle(AckType::Release)
-    }
-
-    /// Cannot be processed: the group archives them, or writes them to its dead letter queue where it has one.
-    pub fn reject(self) -> Settled {
-        self.settle(AckType::Reject)
-    }
-
-    fn settle(mut self, ack: AckType) -> Settled {
-        let ranges = std::mem::take(&mut self.part.ranges);
-        let verdicts = match ack {
-            AckType::Accept => self.part.source.unread.accepted(&ranges),
-            _ => ranges::acknowledged(&ranges, ack),
-        };
-        self.send(verdicts, None)
-    }
-
-    /// Decides about the undecided records in a range of offsets. [`AckType::Renew`] keeps them undecided; this way it does not move
-    /// [`lock_deadline`](Self::lock_deadline), which holds for all.
-    pub fn acknowledge(&mut self, offsets: RangeInclusive<i64>, ack: AckType) -> Settled {
-        let (first, last) = (*offsets.start(), *offsets.end());
-        let removed = ranges::remove(&mut self.part.ranges, offsets);
-        if removed.is_empty() || ack == AckType::Gap {
-            ranges::insert(&mut self.part.ranges, removed);
-            return Settled::ready(Err(AckError::NotHeld { partition: self.topic_partition(), first, last }));
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.is_over() {
+            return Poll::Ready(None);
         }
-        let settled = self.send(ranges::acknowledged(&removed, ack), None);
-        if ack == AckType::Renew {
-            ranges::insert(&mut self.part.ranges, removed);
-        }
-        settled
-    }
-
-    /// Starts the lock of the undecided records anew (KIP-1222). When the broker agrees, [`lock_deadline`](Self::lock_deadline) moves.
-    pub fn renew(&mut self) -> Settled {
-        let renewal = self.part.lock.renew();
-        self.send(ranges::acknowledged(&self.part.ranges, AckType::Renew), Some(renewal))
-    }
-
-    /// Holds the undecided records for longer than one lock: their locks are renewed by themselves until everything is settled, a limit of
-    /// `renew` is reached, or the broker refuses. [`lock_deadline`](Self::lock_deadline) moves with each renewal; both halves of a delivery
-    /// that is split go on being held. A delivery that is held already stays so, as all are with
-    /// [`ShareConsumerConfig::auto_renew`](super::ShareConsumerConfig::auto_renew).
-    pub fn hold(&mut self, renew: AutoRenew) {
-        if !self.part.lock.is_kept() {
-            self.link.keep(&mut self.part, renew);
-        }
-    }
-
-    fn send(&self, ranges: Vec<AckRange>, renewed: Option<Renewal>) -> Settled {
-        match ranges.is_empty() {
-            true => Settled::ready(Ok(())),
-            false => self.link.settle(&self.part.source, ranges, renewed),
-        }
-    }
-
-    /// Two deliveries, of the undecided records before `offset` and of those from it on. Either may be empty.
-    pub fn split_at(mut self, offset: i64) -> (Self, Self) {
-        let mut tail = Self::new(self.part.split_off(offset), self.link.clone(), Arc::clone(&self.deserializers));
-        tail.first_offset = self.first_offset.max(offset);
-        tail.last_offset = self.last_offset;
-        self.last_offset = self.last_offset.min(offset.saturating_sub(1));
-        (self, tail)
-    }
-}
-
-impl<K, V> fmt::Debug for Delivery<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delivery").field("part", &self.part).field("deserializers", &self.deserializers).finish()
-    }
-}
-
-impl<K, V> Drop for Delivery<K, V> {
-    fn drop(&mut self) {
-        self.link.acknowledge(&self.part.source, ranges::acknowledged(&self.part.ranges, AckType::Release));
+        self.poll_delivery(cx).map(Some)
     }
 }

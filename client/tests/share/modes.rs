@@ -109,8 +109,8 @@ pub(crate) async fn the_callback_hears_of_every_acknowledgement_once(cluster: Cl
 }
 
 // Mutation: client/src/share/handle.rs
-// - return Ok(Some(part));
-// + tokio::task::yield_now().await; return Ok(Some(part));
+// - Ok(part) => part.map(Some),
+// + Ok(part) => { tokio::task::yield_now().await; part.map(Some) }
 pub(crate) async fn row_62_records_survive_polls_that_are_dropped(cluster: Cluster) {
     for batch in 0..20 {
         cluster.produce(batch % 3, 0..500).await;

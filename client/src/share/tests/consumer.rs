@@ -176,8 +176,8 @@ async fn explicit_closing_sends_what_is_decided_and_no_renewal() {
 }
 
 // Mutation: client/src/share/handle.rs
-// - return Ok(Some(part));
-// + tokio::task::yield_now().await; return Ok(Some(part));
+// - Ok(part) => part.map(Some),
+// + Ok(part) => { tokio::task::yield_now().await; part.map(Some) }
 #[tokio::test]
 async fn row_62_a_poll_that_is_dropped_has_taken_nothing() {
     let (mut consumer, mut driver) = consumer(Implicit);

@@ -2,6 +2,7 @@
 
 mod connections;
 mod consumer;
+mod for_each;
 mod owned;
 mod parts;
 mod unread;
@@ -110,7 +111,8 @@ impl FakeDriver {
                     told.push(Told::Commit(ranges.collect()));
                 }
                 Command::Acknowledge(verdict) => told.push(Told::Acknowledged(self.ranges(verdict))),
-                Command::Subscribe(_) | Command::Polled | Command::Report => {}
+                Command::Subscribe(_) | Command::Polled | Command::Working | Command::Report | Command::Keep { .. } => {
+                }
                 other => panic!("unexpected {other:?}"),
             }
         }

@@ -6,8 +6,9 @@ use ackflow_protocol::machine::{AckType, AcquiredRange};
 use ackflow_protocol::wire::ErrorCode;
 
 use super::super::acks::AckError;
+use super::super::delivery::Delivery;
 use super::super::lent::LentRecords;
-use super::super::owned::{Delivery, OwnedShareConsumer};
+use super::super::owned::OwnedShareConsumer;
 use super::super::record::{RecordError, ShareRecord};
 use super::{FakeDriver, LOCK, Told};
 use crate::deserialize::ByteArrayDeserializer;

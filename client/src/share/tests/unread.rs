@@ -6,7 +6,8 @@ use ackflow_protocol::machine::AckType;
 
 use super::super::config::AcknowledgementMode::{self, Explicit, Implicit};
 use super::super::consumer::ShareConsumer;
-use super::super::owned::{Delivery, OwnedShareConsumer};
+use super::super::delivery::Delivery;
+use super::super::owned::OwnedShareConsumer;
 use super::super::record::ReadError;
 use super::{FakeDriver, Told, malformed};
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, FnDeserializer, deserialize_with};

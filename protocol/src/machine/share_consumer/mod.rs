@@ -191,6 +191,11 @@ impl ShareConsumerMachine {
         }
     }
 
+    /// The application is at work on what it took over, and wants nothing more yet: that is no absence. Nothing is acquired for it.
+    pub fn working(&mut self, now: Instant) {
+        self.last_polled = Some(now);
+    }
+
     /// Whether the application wants records, which it does unless it says otherwise: if not, nothing more is acquired,
     /// though it polls. It stays a member, and what it holds is acknowledged and renewed as before.
     pub fn want_records(&mut self, _now: Instant, wanted: bool) {
