@@ -30,6 +30,10 @@ const LOCK_SHARE: u32 = 4;
 /// `max.partition.fetch.bytes`).
 const UNKNOWN_BYTES: u64 = 1 << 20;
 
+/// The fewest bytes that a fetch asks for: below this it costs the broker nothing to walk, and no other client asks for
+/// so little that it would have been tried.
+const LEAST_BYTES: i32 = 64 << 10;
+
 /// By how much the next records may be larger than the last ones.
 const LARGER: u64 = 2;
 
@@ -170,7 +174,7 @@ impl Demand {
         let records = u64::from(ask.max_records.unsigned_abs()).min(RECORD_LOCKS);
         let of_partition = self.offset_bytes.map_or(UNKNOWN_BYTES, |bytes| bytes.saturating_mul(records * LARGER));
         let bytes = to_i32(of_partition.saturating_mul(partitions.max(1) as u64));
-        bytes.max(options.fetch_min_bytes).min(options.fetch_max_bytes)
+        bytes.max(LEAST_BYTES).max(options.fetch_min_bytes).min(options.fetch_max_bytes)
     }
 }
 
@@ -296,9 +300,9 @@ mod tests {
         let size = |offsets, bytes| Size { largest: 1, offsets, bytes };
         demand.saw(size(200, 20_000));
         assert_eq!(demand.bytes(&options, ask, 3), 3 * 2 * 2_000 * 100);
-        assert_eq!(demand.bytes(&options, Ask { max_records: 1, ..ask }, 1), 200);
-        let least = ShareConsumerOptions { fetch_min_bytes: 1_000, ..options.clone() };
-        assert_eq!(demand.bytes(&least, Ask { max_records: 1, ..ask }, 1), 1_000, "or the broker would wait for more");
+        assert_eq!(demand.bytes(&options, Ask { max_records: 1, ..ask }, 1), LEAST_BYTES);
+        let least = ShareConsumerOptions { fetch_min_bytes: 100_000, ..options.clone() };
+        assert_eq!(demand.bytes(&least, Ask { max_records: 1, ..ask }, 1), 100_000, "or the broker would wait for more");
         assert_eq!(demand.bytes(&options, ask, 1_000), options.fetch_max_bytes);
 
         demand.saw(size(1, 1_000_000));
