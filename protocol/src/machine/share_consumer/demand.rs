@@ -302,7 +302,11 @@ mod tests {
         assert_eq!(demand.bytes(&options, ask, 3), 3 * 2 * 2_000 * 100);
         assert_eq!(demand.bytes(&options, Ask { max_records: 1, ..ask }, 1), LEAST_BYTES);
         let least = ShareConsumerOptions { fetch_min_bytes: 100_000, ..options.clone() };
-        assert_eq!(demand.bytes(&least, Ask { max_records: 1, ..ask }, 1), 100_000, "or the broker would wait for more");
+        assert_eq!(
+            demand.bytes(&least, Ask { max_records: 1, ..ask }, 1),
+            100_000,
+            "or the broker would wait for more"
+        );
         assert_eq!(demand.bytes(&options, ask, 1_000), options.fetch_max_bytes);
 
         demand.saw(size(1, 1_000_000));
