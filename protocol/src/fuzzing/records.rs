@@ -6,6 +6,7 @@ use super::bounded;
 use crate::records::control::ControlRecord;
 use crate::records::{
     BatchBuilder, BatchOptions, Batches, Compression, OwnedRecord, Record, RecordBatch, RecordCursor, TimestampType,
+    crc32c,
 };
 
 /// How far a batch may inflate, in bytes.
@@ -75,7 +76,7 @@ fn batch_of(codec: Compression, count: i32, body: &[u8]) -> Bytes {
     .concat();
     let length = COUNTED + body.len() as i32;
     let before = [&7_i64.to_be_bytes()[..], &length.to_be_bytes(), &(-1_i32).to_be_bytes(), &[2]].concat();
-    [&before[..], &crc32c::crc32c(&covered).to_be_bytes(), &covered].concat().into()
+    [&before[..], &crc32c(&covered).to_be_bytes(), &covered].concat().into()
 }
 
 fn field(bytes: Bytes) {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::{
     compression::{Compression, DecompressError},
+    crc::crc32c,
     error::BatchError,
     header::{
         ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CODEC_MASK, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, LOG_OVERHEAD,
@@ -168,7 +169,7 @@ impl RecordBatch {
         if self.decompressed {
             return Err(BatchError::CrcGone { base_offset });
         }
-        let computed = crc32c::crc32c(&self.bytes[ATTRIBUTES_AT..]);
+        let computed = crc32c(&self.bytes[ATTRIBUTES_AT..]);
         if computed != stored {
             return Err(BatchError::Crc { base_offset, stored, computed });
         }

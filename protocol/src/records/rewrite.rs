@@ -2,6 +2,7 @@
 //! functions take the bytes of one whole batch.
 
 use super::{
+    crc::crc32c,
     error::BatchError,
     header::{
         ATTRIBUTES_AT, BATCH_OVERHEAD, BatchHeader, CRC_AT, LEADER_EPOCH_AT, LOG_APPEND_TIME, MAX_TIMESTAMP_AT,
@@ -57,7 +58,7 @@ pub fn assign_sequence(
 /// Computes the checksum of a batch of at least a header's size and stores it.
 pub(super) fn set_crc(batch: &mut [u8]) {
     debug_assert!(batch.len() >= BATCH_OVERHEAD);
-    let crc = crc32c::crc32c(&batch[ATTRIBUTES_AT..]);
+    let crc = crc32c(&batch[ATTRIBUTES_AT..]);
     batch[CRC_AT..][..4].copy_from_slice(&crc.to_be_bytes());
 }
 

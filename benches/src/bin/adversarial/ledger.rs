@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ackflow_client::share::ShareRecord;
+use ackflow_protocol::records::crc32c;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 pub(crate) type Key = (i32, i64, u32);
 
 pub(crate) fn key(record: &ShareRecord<'_>) -> Key {
-    (record.partition, record.offset, crc32c::crc32c(record.value.unwrap_or_default()))
+    (record.partition, record.offset, crc32c(record.value.unwrap_or_default()))
 }
 
 /// What the output of ReadTopic.java says.
