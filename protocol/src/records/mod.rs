@@ -37,6 +37,7 @@ mod headers;
 mod owned;
 mod record;
 mod rewrite;
+mod usual;
 #[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]
 pub(crate) mod valid;
 mod varint;

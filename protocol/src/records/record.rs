@@ -6,6 +6,7 @@ use super::{
     error::{BatchError, RecordFault},
     header::TimestampType,
     headers::Headers,
+    usual::take_usual,
     varint::{take_i32, take_i64},
 };
 
@@ -111,7 +112,10 @@ impl<'a> Records<'a> {
     pub(super) fn skip_to(&mut self, offset: i64) -> Result<(), BatchError> {
         while self.index < self.end {
             let mut rest = self.rest;
-            let delta = take_frame(&mut rest).and_then(take_offset_delta).map_err(|fault| self.fail(fault))?;
+            let delta = match take_frame(&mut rest).and_then(take_offset_delta) {
+                Ok(delta) => delta,
+                Err(fault) => return Err(self.fail(fault)),
+            };
             if self.base_offset + i64::from(delta) >= offset {
                 return Ok(());
             }
@@ -123,9 +127,10 @@ impl<'a> Records<'a> {
 
     #[inline(always)]
     fn take(&mut self) -> Result<Record<'a>, RecordFault> {
-        let mut rest = self.rest;
-        let raw = take_frame(&mut rest)?;
-        let fields = Fields::parse(raw)?;
+        let Framed { fields, raw, rest } = match take_usual(self.rest) {
+            Some(framed) => framed,
+            None => Framed::take(self.rest)?,
+        };
         let delta = fields.offset_delta;
         if delta <= self.last_delta || delta > self.max_delta {
             return Err(RecordFault::OffsetDelta(delta));
@@ -146,8 +151,10 @@ impl<'a> Records<'a> {
         })
     }
 
+    // What ends the walk is inlined and calls nothing with `self`: if its address escaped, the walk would go through memory.
+
     /// Ends the walk with an error about the record at hand.
-    #[cold]
+    #[inline(always)]
     fn fail(&mut self, fault: RecordFault) -> BatchError {
         self.end = self.index;
         self.finish = Finish::Done;
@@ -155,10 +162,11 @@ impl<'a> Records<'a> {
     }
 
     /// Ends the walk after the last record, or before the first.
-    #[cold]
+    #[inline(always)]
     fn finish(&mut self) -> Option<BatchError> {
-        let Self { base_offset, .. } = *self;
-        match std::mem::replace(&mut self.finish, Finish::Done) {
+        let Self { base_offset, finish, .. } = *self;
+        self.finish = Finish::Done;
+        match finish {
             Finish::Check if !self.rest.is_empty() => {
                 Some(BatchError::Trailing { base_offset, bytes: self.rest.len() })
             }
@@ -185,10 +193,30 @@ impl<'a> Iterator for Records<'a> {
 
 impl std::iter::FusedIterator for Records<'_> {}
 
+/// One record, and what follows it.
+#[derive(Debug, Clone)]
+pub(super) struct Framed<'a> {
+    pub(super) fields: Fields<'a>,
+    /// The record without its length prefix.
+    pub(super) raw: &'a [u8],
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Framed<'a> {
+    /// Takes any record off the front of `input`.
+    #[inline(never)]
+    pub(super) fn take(input: &'a [u8]) -> Result<Self, RecordFault> {
+        let mut rest = input;
+        let raw = take_frame(&mut rest)?;
+        Ok(Self { fields: Fields::parse(raw)?, raw, rest })
+    }
+}
+
 /// The fields of one record, and how many bytes follow key and value.
+#[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
-    timestamp_delta: i64,
-    offset_delta: i32,
+    pub(super) timestamp_delta: i64,
+    pub(super) offset_delta: i32,
     pub(super) key: Option<&'a [u8]>,
     pub(super) after_key: usize,
     pub(super) value: Option<&'a [u8]>,

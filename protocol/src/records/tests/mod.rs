@@ -5,6 +5,7 @@ mod codecs;
 mod hostile;
 mod java;
 mod reading;
+mod usual;
 mod writing;
 
 use bytes::Bytes;

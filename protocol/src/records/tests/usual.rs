@@ -1,0 +1,73 @@
+//! The walk's short cut gives what the walk without it gives.
+
+use proptest::{collection::vec, option, prelude::*};
+
+use crate::records::{
+    record::Framed,
+    usual::take_usual,
+    varint::{put, size},
+};
+
+/// What the short cut takes is what any record is taken as; whether it took it.
+fn agree(input: &[u8]) -> bool {
+    let Some(usual) = take_usual(input) else { return false };
+    let general = Framed::take(input).unwrap_or_else(|fault| panic!("{input:02x?}: {fault}, not {usual:?}"));
+    assert_eq!((usual.raw, usual.rest), (general.raw, general.rest));
+    let fields = |framed: &Framed<'_>| format!("{:?}", framed.fields);
+    assert_eq!(fields(&usual), fields(&general), "{input:02x?}");
+    true
+}
+
+/// A record out of numbers that need not fit together, so that any of them may lie.
+fn record(numbers: [i64; 5], length_is_off_by: i64, key: &[u8], value: &[u8], headers: &[u8]) -> Vec<u8> {
+    let [timestamp, offset, key_length, value_length, header_count] = numbers;
+    let mut raw = vec![0];
+    put(&mut raw, timestamp);
+    put(&mut raw, offset);
+    put(&mut raw, key_length);
+    raw.extend_from_slice(key);
+    put(&mut raw, value_length);
+    raw.extend_from_slice(value);
+    put(&mut raw, header_count);
+    raw.extend_from_slice(headers);
+    let mut record = Vec::new();
+    put(&mut record, raw.len() as i64 + length_is_off_by);
+    record.extend_from_slice(&raw);
+    record
+}
+
+/// Mostly small, some at the limits of two bytes, rarely anything.
+fn number() -> impl Strategy<Value = i64> {
+    prop_oneof![6 => -2..70_i64, 3 => 8_100..8_300_i64, 2 => -8_300..-8_100_i64, 1 => any::<i32>().prop_map(i64::from)]
+}
+
+proptest! {
+    #[test]
+    fn the_short_cut_agrees_on_any_bytes(input in vec(any::<u8>(), 0..64)) {
+        agree(&input);
+    }
+
+    #[test]
+    fn the_short_cut_agrees_on_records_that_may_lie(
+        deltas in (number(), number()),
+        (key_lie, value_lie, length_lie) in (-1..=1_i64, -1..=1_i64, -1..=1_i64),
+        lies in any::<bool>(),
+        key in option::of(vec(any::<u8>(), 0..140)),
+        value in option::of(vec(any::<u8>(), 0..300)),
+        headers in prop_oneof![2 => Just((0, vec![])), 1 => (-1..4_i64, vec(any::<u8>(), 0..12))],
+        rest in vec(any::<u8>(), 0..12),
+    ) {
+        let length = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(-1, |bytes| bytes.len() as i64);
+        let lie = i64::from(lies);
+        let numbers =
+            [deltas.0, deltas.1, length(&key) + lie * key_lie, length(&value) + lie * value_lie, headers.0];
+        let (key, value) = (key.unwrap_or_default(), value.unwrap_or_default());
+        let mut input = record(numbers, lie * length_lie, &key, &value, &headers.1);
+        input.extend_from_slice(&rest);
+        let taken = agree(&input);
+        let is_short = size(deltas.0).max(size(deltas.1)) <= 2;
+        if !lies && is_short && headers.1.is_empty() && headers.0 == 0 && key.len() + value.len() > 1 {
+            prop_assert!(taken, "a usual record takes the short cut");
+        }
+    }
+}
