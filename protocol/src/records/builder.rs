@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{
+    append::{Usual, put_any, size_of_any},
     compression::{Compression, CompressionLevel},
     header::{BATCH_OVERHEAD, BatchHeader, LOG_OVERHEAD, TRANSACTIONAL},
     headers::Header,
@@ -81,7 +82,14 @@ const MAX_BATCH: usize = i32::MAX as usize;
 impl BatchBuilder {
     /// An empty batch.
     pub fn new(options: BatchOptions) -> Self {
-        Self { options, buffer: vec![0; BATCH_OVERHEAD], count: 0, base_timestamp: -1, max_timestamp: -1 }
+        Self::with_capacity(options, BATCH_OVERHEAD)
+    }
+
+    /// An empty batch with room for `bytes`, header included, before compression: nothing moves until it has more.
+    pub fn with_capacity(options: BatchOptions, bytes: usize) -> Self {
+        let mut buffer = Vec::with_capacity(bytes.max(BATCH_OVERHEAD) + Usual::SLACK);
+        buffer.resize(BATCH_OVERHEAD, 0);
+        Self { options, buffer, count: 0, base_timestamp: -1, max_timestamp: -1 }
     }
 
     /// Appends a record with `timestamp` in ms and says its place in the batch, from 0; `None`, and nothing is
@@ -103,15 +111,13 @@ impl BatchBuilder {
         let headers = headers.into_iter();
         let base_timestamp = if self.count == 0 { timestamp } else { self.base_timestamp };
         let timestamp_delta = timestamp.wrapping_sub(base_timestamp);
-        let header_count = headers.clone().count();
+        let has_headers = headers.clone().next().is_some();
 
-        let size = 1
-            + varint::size(timestamp_delta)
-            + varint::size(self.count.into())
-            + size_nullable(key)
-            + size_nullable(value)
-            + varint::size(header_count as i64)
-            + headers.clone().map(|h| size_nullable(Some(h.key)) + size_nullable(h.value)).sum::<usize>();
+        let usual = if has_headers { None } else { Usual::new(timestamp_delta, self.count, key, value) };
+        let size = match &usual {
+            Some(usual) => usual.size,
+            None => size_of_any(timestamp_delta, self.count, key, value, headers.clone()),
+        };
         let framed = size.saturating_add(varint::size(size as i64));
         if framed > MAX_BATCH - BATCH_OVERHEAD {
             return Err(BuildError::RecordTooLarge { size });
@@ -121,18 +127,10 @@ impl BatchBuilder {
             return Ok(None);
         }
 
-        self.buffer.reserve(framed);
-        let out = &mut self.buffer;
-        varint::put(out, size as i64);
-        out.push(0);
-        varint::put(out, timestamp_delta);
-        varint::put(out, self.count.into());
-        put_nullable(out, key);
-        put_nullable(out, value);
-        varint::put(out, header_count as i64);
-        for header in headers {
-            put_nullable(out, Some(header.key));
-            put_nullable(out, header.value);
+        self.buffer.reserve(framed + Usual::SLACK);
+        match usual {
+            Some(usual) => usual.put(&mut self.buffer),
+            None => put_any(&mut self.buffer, size, timestamp_delta, self.count, key, value, headers),
         }
         debug_assert_eq!(self.buffer.len(), grown);
 
@@ -207,19 +205,5 @@ impl BatchBuilder {
         header.write(room);
         set_crc(&mut batch);
         Ok(Bytes::from(batch))
-    }
-}
-
-fn size_nullable(bytes: Option<&[u8]>) -> usize {
-    bytes.map_or(1, |bytes| varint::size(bytes.len() as i64) + bytes.len())
-}
-
-pub(super) fn put_nullable(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
-    match bytes {
-        None => varint::put(out, -1),
-        Some(bytes) => {
-            varint::put(out, bytes.len() as i64);
-            out.extend_from_slice(bytes);
-        }
     }
 }

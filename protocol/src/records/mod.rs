@@ -25,6 +25,7 @@
 //!
 //! Formats: <https://kafka.apache.org/documentation/#messageformat>.
 
+mod append;
 mod batch;
 mod batches;
 mod builder;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{
-    builder::put_nullable,
+    append::put_nullable,
     compression::Compression,
     header::{BATCH_OVERHEAD, BatchHeader, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, LOG_OVERHEAD, TRANSACTIONAL},
     rewrite::set_crc,

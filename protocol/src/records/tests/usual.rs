@@ -3,6 +3,7 @@
 use proptest::{collection::vec, option, prelude::*};
 
 use crate::records::{
+    append::{Usual, put_any, size_of_any},
     record::Framed,
     usual::take_usual,
     varint::{put, size},
@@ -68,6 +69,27 @@ proptest! {
         let is_short = size(deltas.0).max(size(deltas.1)) <= 2;
         if !lies && is_short && headers.1.is_empty() && headers.0 == 0 && key.len() + value.len() > 1 {
             prop_assert!(taken, "a usual record takes the short cut");
+        }
+    }
+
+    #[test]
+    fn the_short_cut_writes_what_any_record_is_written_as(
+        timestamp_delta in number(),
+        offset_delta in 0..20_000,
+        key in option::of(vec(any::<u8>(), 0..140)),
+        value in option::of(prop_oneof![3 => vec(any::<u8>(), 0..300), 1 => vec(any::<u8>(), 8_000..8_300)]),
+    ) {
+        let (key, value) = (key.as_deref(), value.as_deref());
+        let usual = Usual::new(timestamp_delta, offset_delta, key, value);
+        let whole = size_of_any(timestamp_delta, offset_delta, key, value, [].into_iter());
+        let is_short = size(timestamp_delta) <= 2 && offset_delta < 1 << 13 && whole < 1 << 13;
+        prop_assert_eq!(usual.is_some(), is_short);
+        if let Some(usual) = usual {
+            prop_assert_eq!(usual.size, whole);
+            let (mut short, mut any) = (vec![1, 2, 3], vec![1, 2, 3]);
+            usual.put(&mut short);
+            put_any(&mut any, whole, timestamp_delta, offset_delta, key, value, [].into_iter());
+            prop_assert_eq!(short, any);
         }
     }
 }
