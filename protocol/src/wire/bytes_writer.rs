@@ -15,8 +15,13 @@ pub struct BytesWriter {
     tag_count: u8,
     /// Whether the struct that is open has written its tag section.
     tags_done: bool,
+    /// Record sets that are not copied, each with its place in `buf`; `None` where all are copied.
+    apart: Option<Vec<(usize, Bytes)>>,
     error: Option<EncodeError>,
 }
+
+/// The smallest record set that is worth a piece of its own: below, a copy costs less than another slice to write.
+pub(super) const APART_FROM: usize = 1 << 10;
 
 impl BytesWriter {
     /// A writer for one version and form, with an empty buffer.
@@ -28,8 +33,16 @@ impl BytesWriter {
             null_allowed: true,
             tag_count: 0,
             tags_done: false,
+            apart: None,
             error: None,
         }
+    }
+
+    /// Leaves large record sets where they are, for [`finish_in_pieces`](Self::finish_in_pieces).
+    #[must_use]
+    pub(super) fn in_pieces(mut self) -> Self {
+        self.apart = Some(Vec::new());
+        self
     }
 
     /// Continues in `buf` instead of an empty buffer.
@@ -58,6 +71,26 @@ impl BytesWriter {
             Some(error) => Err(error),
             None => Ok(self.buf),
         }
+    }
+
+    /// The bytes written, with the record sets that were left where they are.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub(super) fn finish_in_pieces(mut self) -> Result<Vec<Bytes>, EncodeError> {
+        let apart = self.apart.take().unwrap_or_default();
+        let written = self.finish()?.freeze();
+        let mut pieces = Vec::with_capacity(2 * apart.len() + 1);
+        let mut from = 0;
+        for (at, records) in apart {
+            pieces.push(written.slice(from..at));
+            pieces.push(records);
+            from = at;
+        }
+        if from < written.len() {
+            pieces.push(written.slice(from..));
+        }
+        Ok(pieces)
     }
 
     /// Writes a length or count; `None` is null. `classic` writes the non-flexible form.
@@ -159,7 +192,15 @@ impl Encoder for BytesWriter {
     }
 
     fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
-        self.nullable_bytes(name, value.map(Bytes::as_ref));
+        match (value, &mut self.apart) {
+            (Some(records), Some(_)) if records.len() >= APART_FROM => {
+                self.length(name, Some(records.len()), BytesMut::put_i32);
+                if let Some(apart) = &mut self.apart {
+                    apart.push((self.buf.len(), records.clone()));
+                }
+            }
+            _ => self.nullable_bytes(name, value.map(Bytes::as_ref)),
+        }
     }
 
     fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {
@@ -215,7 +256,9 @@ impl Encoder for BytesWriter {
         varint::write_u32(&mut self.buf, tag);
         // The size comes first but is known last; tagged fields are rare and small, so moving them is cheap.
         let at = self.buf.len();
+        let apart = self.apart.take();
         field(self);
+        self.apart = apart;
         let value = self.buf.split_off(at);
         varint::write_u64(&mut self.buf, value.len() as u64);
         self.buf.extend_from_slice(&value);

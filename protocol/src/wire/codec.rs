@@ -62,6 +62,21 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
         Ok(bytes.freeze())
     }
 
+    /// Writes the body in pieces that follow each other: large record sets are not copied, each is a piece that shares
+    /// its bytes. Made for writes of many slices at once (`writev`).
+    ///
+    /// # Errors
+    /// As [`Message::to_bytes`].
+    fn to_pieces(&self, version: i16) -> Result<Vec<Bytes>, EncodeError> {
+        let mut size = SizeWriter::new(version, Self::is_flexible(version));
+        size.message(self);
+        let (size, records) = size.finish_with_records().map_err(|e| e.in_message(Self::NAME, version))?;
+        let mut w = BytesWriter::new(version, Self::is_flexible(version)).in_pieces();
+        w.reserve(size - records);
+        w.message(self);
+        w.finish_in_pieces().map_err(|e| e.in_message(Self::NAME, version))
+    }
+
     /// Reads a body that fills `bytes`.
     ///
     /// # Errors

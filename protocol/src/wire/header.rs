@@ -84,13 +84,34 @@ pub fn encode_request<R: Request>(
     correlation_id: i32,
     client_id: Option<&str>,
 ) -> Result<Bytes, EncodeError> {
+    let (header, flexible) = request_header::<R>(version, correlation_id, client_id);
+    frame_of(&header, flexible, request, version)
+}
+
+/// Writes a request as one frame in pieces that follow each other: large record sets are not copied, as
+/// [`Message::to_pieces`] says.
+///
+/// # Errors
+/// As [`encode_request`].
+pub fn encode_request_in_pieces<R: Request>(
+    request: &R,
+    version: i16,
+    correlation_id: i32,
+    client_id: Option<&str>,
+) -> Result<Vec<Bytes>, EncodeError> {
+    let (header, flexible) = request_header::<R>(version, correlation_id, client_id);
+    let w = write_frame(&header, flexible, request, version, true)?;
+    w.finish_in_pieces().map_err(|e| e.in_message(R::NAME, version))
+}
+
+fn request_header<R: Request>(version: i16, correlation_id: i32, client_id: Option<&str>) -> (RequestHeader, bool) {
     let header = RequestHeader {
         request_api_key: R::KEY,
         request_api_version: version,
         correlation_id,
         client_id: client_id.map(str::to_owned),
     };
-    frame_of(&header, RequestHeader::version_for::<R>(version) == 2, request, version)
+    (header, RequestHeader::version_for::<R>(version) == 2)
 }
 
 /// Writes a response as one frame: size, header, body.
@@ -140,17 +161,35 @@ fn frame_of<H: Encode, M: Message>(
     body: &M,
     version: i16,
 ) -> Result<Bytes, EncodeError> {
-    let mut size = SizeWriter::new(0, flexible_header);
-    size.message(header);
-    let length = size.finish()? + body.size(version)?;
+    let w = write_frame(header, flexible_header, body, version, false)?;
+    w.finish().map(BytesMut::freeze).map_err(|e| e.in_message(M::NAME, version))
+}
+
+fn write_frame<H: Encode, M: Message>(
+    header: &H,
+    flexible_header: bool,
+    body: &M,
+    version: i16,
+    in_pieces: bool,
+) -> Result<BytesWriter, EncodeError> {
+    let mut of_header = SizeWriter::new(0, flexible_header);
+    of_header.message(header);
+    let mut of_body = SizeWriter::new(version, M::is_flexible(version));
+    of_body.message(body);
+    let (of_body, of_records) = of_body.finish_with_records().map_err(|e| e.in_message(M::NAME, version))?;
+    let length = of_header.finish()? + of_body;
     let Ok(prefix) = i32::try_from(length) else {
         return Err(EncodeError::too_long("frame", length).in_message(M::NAME, version));
     };
-    let mut buf = BytesMut::with_capacity(frame::SIZE_LENGTH + length);
+    let left_apart = if in_pieces { of_records } else { 0 };
+    let mut buf = BytesMut::with_capacity(frame::SIZE_LENGTH + length - left_apart);
     buf.extend_from_slice(&prefix.to_be_bytes());
     let mut w = BytesWriter::new(0, flexible_header).with_buffer(buf);
     w.message(header);
     let mut w = BytesWriter::new(version, M::is_flexible(version)).with_buffer(w.finish()?);
+    if in_pieces {
+        w = w.in_pieces();
+    }
     w.message(body);
-    w.finish().map(BytesMut::freeze).map_err(|e| e.in_message(M::NAME, version))
+    Ok(w)
 }

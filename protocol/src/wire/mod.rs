@@ -58,7 +58,8 @@ pub use encoder::Encoder;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use error_code::ErrorCode;
 pub use header::{
-    RequestHeader, ResponseHeader, decode_request_header, decode_response, encode_request, encode_response,
+    RequestHeader, ResponseHeader, decode_request_header, decode_response, encode_request, encode_request_in_pieces,
+    encode_response,
 };
 #[cfg(feature = "json")]
 pub use json::{JsonReader, JsonWriter};

@@ -8,6 +8,8 @@ use super::{Element, Encode, EncodeError, Encoder, Uuid, varint};
 #[derive(Debug)]
 pub struct SizeWriter {
     size: usize,
+    /// Of which record sets.
+    records: usize,
     version: i16,
     flexible: bool,
     tags_done: bool,
@@ -17,7 +19,7 @@ pub struct SizeWriter {
 impl SizeWriter {
     /// A counter for one version and form.
     pub fn new(version: i16, flexible: bool) -> Self {
-        Self { size: 0, version, flexible, tags_done: false, error: None }
+        Self { size: 0, records: 0, version, flexible, tags_done: false, error: None }
     }
 
     /// Counts a whole message, its tag section included.
@@ -34,6 +36,15 @@ impl SizeWriter {
             Some(error) => Err(error),
             None => Ok(self.size),
         }
+    }
+
+    /// The bytes counted, and how many of them are those of record sets.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub(super) fn finish_with_records(self) -> Result<(usize, usize), EncodeError> {
+        let records = self.records;
+        Ok((self.finish()?, records))
     }
 
     fn length(&mut self, length: Option<usize>, classic: usize) {
@@ -112,6 +123,7 @@ impl Encoder for SizeWriter {
 
     fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
         self.nullable_bytes(name, value.map(Bytes::as_ref));
+        self.records += value.map_or(0, Bytes::len);
     }
 
     fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {

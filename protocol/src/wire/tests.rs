@@ -192,6 +192,84 @@ fn row_47_varints_have_a_limit() {
     assert_eq!(varint::read_u32(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((u32::MAX, 5)));
 }
 
+/// A message with record sets: plain, of each size around that from which they are left where they are, and in a tag.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Sets {
+    sets: Vec<Set>,
+    tagged: Option<Bytes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Set {
+    before: i32,
+    records: Option<Bytes>,
+}
+
+impl Encode for Set {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.i32("before", self.before);
+        w.records("records", self.records.as_ref());
+    }
+}
+
+impl Decode for Set {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self { before: r.i32("before")?, records: r.records("records")? })
+    }
+}
+
+impl Encode for Sets {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.array("sets", &self.sets);
+        w.tags(|w| w.tag(0, self.tagged.is_some(), |w| w.records("tagged", self.tagged.as_ref())));
+    }
+}
+
+impl Decode for Sets {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        let (sets, mut tagged) = (r.array("sets")?, None);
+        r.tags(&[(0, "tagged")], |r, _| {
+            tagged = r.records("tagged")?;
+            Ok(())
+        })?;
+        Ok(Self { sets, tagged })
+    }
+}
+
+impl Message for Sets {
+    const NAME: &'static str = "Sets";
+    const KEY: ApiKey = ApiKey(-1);
+    const VERSIONS: std::ops::RangeInclusive<i16> = 0..=1;
+    const FLEXIBLE_FROM: i16 = 1;
+}
+
+impl Response for Sets {}
+
+impl Request for Sets {
+    type Response = Sets;
+    const NEWEST_STABLE: i16 = 1;
+}
+
+#[test]
+fn a_message_in_pieces_has_the_bytes_of_one_in_one_and_shares_its_large_record_sets() {
+    let set = |size: usize| Set { before: size as i32, records: Some(vec![size as u8; size].into()) };
+    let sizes = [0, 1, 1023, 1024, 5000, 1024];
+    let mut message = Sets { sets: sizes.map(set).to_vec(), tagged: Some(vec![7; 2000].into()) };
+    message.sets.push(Set::default());
+    for version in 0..=1 {
+        let pieces = message.to_pieces(version).unwrap();
+        assert_eq!(pieces.concat(), message.to_bytes(version).unwrap());
+        assert_eq!(Sets::from_bytes(pieces.concat().into(), version).unwrap().sets, message.sets);
+        let large = message.sets.iter().filter_map(|set| set.records.as_ref()).filter(|set| set.len() >= 1024);
+        let shared = large.filter(|set| pieces.iter().any(|piece| std::ptr::eq(piece.as_ptr(), set.as_ptr())));
+        assert_eq!((shared.count(), pieces.len()), (3, 7));
+
+        let frame = encode_request_in_pieces(&message, version, 9, Some("me")).unwrap();
+        assert_eq!(frame.concat(), encode_request(&message, version, 9, Some("me")).unwrap());
+    }
+    assert_eq!(Sets::default().to_pieces(1).unwrap(), [Sets::default().to_bytes(1).unwrap()]);
+}
+
 #[test]
 fn uuids_read_and_show_as_kafka_does() {
     let id: Uuid = "AAAAAAAAAAAAAAAAAAAAAQ".parse().unwrap();
