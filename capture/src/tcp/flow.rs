@@ -85,12 +85,26 @@ impl Flow {
         self.end = self.next.map(|next| position(next, sequence));
     }
 
+    /// Whether the other side, which waits for `sequence`, has the sender's end: the end takes a number of its own.
+    pub(crate) fn is_end_acknowledged(&self, sequence: u32) -> bool {
+        self.end.is_some_and(|end| position(end, sequence) > end)
+    }
+
     /// The other side waits for `sequence`: what is missing before it reached that side, and will not come again.
     pub(crate) fn acknowledged(&mut self, sequence: u32, out: &mut dyn FnMut(Piece<'_>)) {
         let Some(next) = self.next else { return };
         let acknowledged = position(next, sequence);
         while self.pending.first_key_value().is_some_and(|(at, _)| *at <= acknowledged) {
             self.give_up_first(out);
+        }
+        // What is missing before the end has nothing behind it that could be held back.
+        if let (Some(next), Some(end)) = (self.next, self.end)
+            && next < end
+            && self.pending.is_empty()
+            && end < acknowledged
+        {
+            out(Piece::Missing(end - next));
+            self.next = Some(end);
         }
     }
 
@@ -211,6 +225,20 @@ mod tests {
         assert!(!flow.has_ended());
         put_together(&mut flow, &[(2, "cd")]);
         assert!(flow.has_ended());
+    }
+
+    #[test]
+    fn hole_before_the_end_is_given_up_once_the_other_side_has_the_end() {
+        for held_back in [&[][..], &[(4, "ef")]] {
+            let mut flow = Flow::default();
+            let mut text = put_together(&mut flow, &[&[(0, "ab")], held_back].concat());
+            flow.fin(6);
+            assert!(!flow.is_end_acknowledged(6) && !flow.has_ended());
+            assert!(flow.is_end_acknowledged(7));
+            flow.acknowledged(7, &mut collect(&mut text));
+            assert_eq!(text, if held_back.is_empty() { "ab...." } else { "ab..ef" });
+            assert!(flow.has_ended());
+        }
     }
 
     #[test]

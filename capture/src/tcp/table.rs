@@ -206,8 +206,10 @@ impl Connection {
             self.flows[side.index()].start(sequence);
         }
         // Bare acknowledgements are passed over, because a capture may have them before the data that they are about.
-        // Data is never sent before what it answers.
-        if let Some(acknowledged) = segment.acknowledged.filter(|_| !segment.payload.is_empty()) {
+        // Data is never sent before what it answers, and no data follows an end that the capture has already.
+        let other = &self.flows[side.other().index()];
+        let proves = |acknowledged: &u32| !segment.payload.is_empty() || other.is_end_acknowledged(*acknowledged);
+        if let Some(acknowledged) = segment.acknowledged.filter(proves) {
             self.flow(side.other(), summary, out, |flow, piece| flow.acknowledged(acknowledged, piece));
         }
         self.flow(side, summary, out, |flow, piece| flow.segment(sequence, segment.payload, piece));

@@ -1,5 +1,6 @@
 //! However TCP cuts, repeats, reorders and loses: the same frames come out, and what is lost is told.
 
+use ackflow_capture::{Capture, CaptureFormat};
 use proptest::prelude::*;
 
 use crate::packet::{Link, RST, SYN, Segment};
@@ -301,6 +302,43 @@ fn capture_without_acknowledgements_of_data_gives_up_holes_at_its_end() {
     let gist = gist(&decode(&pcap(&segments)));
     assert_eq!(gist[2], format!("request skipped 0 missing {length}"));
     assert_eq!([&gist[..2], &gist[3..]].concat().len(), 4);
+}
+
+/// What comes out before the capture ends.
+fn gist_while_it_lasts(segments: &[Segment]) -> Vec<String> {
+    let file = pcap(segments);
+    let mut capture = Capture::open(&file[..], CaptureFormat::Pcap, []).unwrap();
+    let mut entries = Vec::new();
+    while capture.next_packet(&mut |entry| entries.push(entry)).unwrap() {}
+    gist(&entries)
+}
+
+#[test]
+fn hole_is_given_up_once_the_other_side_has_the_end_behind_it() {
+    let (mut session, mut segments) = opened(50_000);
+    let only_requests: Talk = (0..3).map(|i| (Client, produce(i, 0, 300).into())).collect();
+    let said = session.say(&only_requests, 10_000);
+    segments.extend(said.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, s)| s.clone()));
+    assert_eq!(gist_while_it_lasts(&segments), ["request Produce 0"]);
+    // The broker's FIN, and the acknowledgement of it, carry no data.
+    segments.extend(session.close());
+    let missing = format!("request skipped 0 missing {}", said[1].payload.len());
+    assert_eq!(gist_while_it_lasts(&segments), ["request Produce 0", &missing, "request Produce 2"]);
+}
+
+#[test]
+fn hole_right_before_the_end_is_given_up_too() {
+    let (mut session, mut segments) = opened(50_000);
+    let said = session.say(&talk(7), 10_000);
+    let (lost, others) = said.split_last().unwrap();
+    segments.extend_from_slice(others);
+    let [end, answer, last] = &session.close()[..] else { unreachable!("three segments") };
+    segments.extend([end.clone(), answer.clone()]);
+    assert_eq!(gist_while_it_lasts(&segments), gist_of_talk(7)[..6]);
+    segments.push(last.clone());
+    let mut expected = gist_of_talk(7);
+    expected[6] = format!("response skipped 0 missing {}", lost.payload.len());
+    assert_eq!(gist_while_it_lasts(&segments), expected);
 }
 
 #[test]
