@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::file::{CaptureFile, CaptureFormat, FileError};
 use crate::packet::segment;
 use crate::summary::Summary;
-use crate::tcp::{Connections, Entry};
+use crate::tcp::{Connections, Entry, Limits};
 
 /// Reads a capture file packet by packet.
 pub struct Capture<R> {
@@ -22,7 +22,7 @@ impl<R: Read> Capture<R> {
     /// [`FileError`] where the file is not of that format.
     pub fn open(reader: R, format: CaptureFormat, ports: impl IntoIterator<Item = u16>) -> Result<Self, FileError> {
         let file = CaptureFile::open(reader, format)?;
-        Ok(Self { file, connections: Connections::new(ports), summary: Summary::default() })
+        Ok(Self { file, connections: Connections::new(ports, Limits::default()), summary: Summary::default() })
     }
 
     /// Reads the next packet, and gives `out` what it completed. `false` at the end of the file.

@@ -23,7 +23,7 @@ mod capture;
 mod encode;
 mod file;
 mod frames;
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod hex;
 mod kafka;

@@ -4,7 +4,7 @@
 //! `tests/replay.rs` plays seeds, mutations of seeds and past crashes on stable, in every run of the tests.
 //!
 //! - `testdata/fuzz/crashes/TARGET/` holds every input that ever broke a target; `testdata/fuzz/TARGET/` inputs that are
-//!   worth keeping. The other seeds are made of the test vectors and the record batches.
+//!   worth keeping. The other seeds are made of the test vectors, the record batches and the captures.
 //! - `cargo run -p ackflow-fuzz-replay --bin write-seeds` writes them to `fuzz/corpus/` for cargo-fuzz.
 
 #[path = "../../protocol/tests/support/counting.rs"]
@@ -39,6 +39,7 @@ pub static ALL: &[&Target] = &[
     &FRAMES,
     &RECORDS,
     &TEXT,
+    &CAPTURE,
     &ACQUISITION,
     &SESSION,
     &GROUP,
@@ -61,6 +62,10 @@ pub static RECORDS: Target = Target { name: "records", run: fuzzing::records, se
 
 /// [`fuzzing::text`], and the texts of other crates.
 pub static TEXT: Target = Target { name: "text", run: text::text, seeds: seeds::text, mutations: 250 };
+
+/// [`ackflow_capture::fuzzing::capture`].
+pub static CAPTURE: Target =
+    Target { name: "capture", run: ackflow_capture::fuzzing::capture, seeds: seeds::capture, mutations: 20 };
 
 /// [`fuzzing::acquisition`].
 pub static ACQUISITION: Target =

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use ackflow_capture::fuzzing::{requests_seed, responses_seed, segment_seed, text_seed};
 use ackflow_protocol::for_each_embedded;
 use ackflow_protocol::fuzzing::{BatchForm, Form, Selected, frame_seed, message_seed, record_seed};
 use ackflow_protocol::records::{BATCH_OVERHEAD, Compression};
@@ -97,26 +98,98 @@ pub(crate) fn messages() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A frame with its size, of a message in its vector's version; `None` where it is neither request nor response.
+fn frame(vector: &Vector) -> Option<Vec<u8>> {
+    let Vector { kind, key, version, bytes, .. } = vector;
+    let flexible = key.request_is_flexible(*version);
+    let correlation_id = [0, 0, 0, 7];
+    let (header, no_tags) = match &**kind {
+        "request" => {
+            let client_id = b"\0\x06client";
+            let api = [key.0.to_be_bytes(), version.to_be_bytes()].concat();
+            ([&api[..], &correlation_id, client_id].concat(), flexible)
+        }
+        "response" => (correlation_id.to_vec(), flexible && *key != ApiKey::API_VERSIONS),
+        _ => return None,
+    };
+    let no_tags: &[u8] = if no_tags { &[0] } else { &[] };
+    let size = (header.len() + no_tags.len() + bytes.len()) as u32;
+    Some([&size.to_be_bytes()[..], &header, no_tags, bytes].concat())
+}
+
 pub(crate) fn frames() -> Vec<Vec<u8>> {
+    let vectors = vectors_that_say_most();
+    vectors.iter().filter_map(|vector| Some(frame_seed(vector.key, vector.version, &frame(vector)?))).collect()
+}
+
+/// Streams, conversations and lines made of the vectors; the packets of a real session, a few at a time.
+pub(crate) fn capture() -> Vec<Vec<u8>> {
+    let vectors = vectors_that_say_most();
     let mut seeds = Vec::new();
-    for Vector { kind, key, version, bytes, .. } in vectors_that_say_most() {
-        let flexible = key.request_is_flexible(version);
-        let correlation_id = [0, 0, 0, 7];
-        let (header, no_tags) = match &*kind {
-            "request" => {
-                let client_id = b"\0\x06client";
-                let api = [key.0.to_be_bytes(), version.to_be_bytes()].concat();
-                ([&api[..], &correlation_id, client_id].concat(), flexible)
-            }
-            "response" => (correlation_id.to_vec(), flexible && key != ApiKey::API_VERSIONS),
-            _ => continue,
-        };
-        let no_tags: &[u8] = if no_tags { &[0] } else { &[] };
-        let size = (header.len() + no_tags.len() + bytes.len()) as u32;
-        let frame = [&size.to_be_bytes()[..], &header, no_tags, &bytes].concat();
-        seeds.push(frame_seed(key, version, &frame));
+    for request in vectors.iter().filter(|vector| vector.kind == "request") {
+        let asked = frame(request).unwrap();
+        seeds.push(requests_seed(&asked));
+        let is_answer =
+            |other: &&Vector| other.kind == "response" && (other.key, other.version) == (request.key, request.version);
+        let Some(response) = vectors.iter().find(is_answer) else { continue };
+        let answered = frame(response).unwrap();
+        seeds.push(responses_seed(request.key, request.version, &answered));
+        seeds.push(segment_seed([(false, &asked[..]), (true, &answered)]));
+        if seeds.len() % 8 == 0 {
+            let json = format!(
+                r#"{{"direction":"request","apiKey":{},"version":{},"clientId":"c","body":{}}}"#,
+                request.key.0, request.version, request.json
+            );
+            seeds.push(text_seed(&json));
+            let hex: String = asked.iter().map(|byte| format!("{byte:02x}")).collect();
+            seeds.push(text_seed(&format!(r#"{{"hex":"{hex}"}}"#)));
+            seeds.push(text_seed(&hex));
+        }
     }
+    seeds.extend(pieces_of_capture(&fs::read(root().join("testdata/captures/share-group.pcap")).unwrap()));
     seeds
+}
+
+/// Capture files of some packets each, as long as a fuzzer's inputs, and one of the newer format.
+fn pieces_of_capture(pcap: &[u8]) -> Vec<Vec<u8>> {
+    const HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    const LONGEST: usize = 4_000;
+    let (header, mut rest) = pcap.split_at(HEADER);
+    let mut pieces = vec![header.to_vec()];
+    while let Some(captured) = rest.get(8..).and_then(<[u8]>::first_chunk) {
+        let (packet, others) = rest.split_at(PACKET_HEADER + u32::from_le_bytes(*captured) as usize);
+        if pieces.last().is_some_and(|piece| piece.len() + packet.len() > LONGEST) {
+            pieces.push(header.to_vec());
+        }
+        pieces.last_mut().unwrap().extend_from_slice(packet);
+        rest = others;
+    }
+    pieces.push(newer_format(&pieces[0][HEADER..]));
+    pieces.retain(|piece| piece.len() <= 4_096);
+    pieces
+}
+
+/// The packets of a capture file as one of the newer format.
+fn newer_format(mut packets: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut block = |kind: u32, content: &[u8]| {
+        let padded = content.len().next_multiple_of(4);
+        let length = (12 + padded) as u32;
+        file.extend(kind.to_le_bytes());
+        file.extend(length.to_le_bytes());
+        file.extend_from_slice(content);
+        file.resize(file.len() + padded - content.len(), 0);
+        file.extend(length.to_le_bytes());
+    };
+    block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    block(1, &[1, 0, 0, 0, 0, 0, 4, 0]);
+    while let Some(captured) = packets.get(8..).and_then(<[u8]>::first_chunk) {
+        let (packet, others) = packets.split_at(16 + u32::from_le_bytes(*captured) as usize);
+        block(6, &[&[0; 12], &packet[8..]].concat());
+        packets = others;
+    }
+    file
 }
 
 pub(crate) fn records() -> Vec<Vec<u8>> {

@@ -68,6 +68,7 @@ replayed! {
     frames_keep_their_promises: "frames";
     records_keep_their_promises: "records";
     texts_keep_their_promises: "text";
+    captures_keep_their_promises: "capture";
     acquisitions_keep_their_promises: "acquisition";
     sessions_keep_their_promises: "session";
     groups_keep_their_promises: "group";

@@ -19,7 +19,10 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("ackflow-sink-runtime", &["ackflow-protocol", "ackflow-client"]),
     ("ackflow", &["ackflow-protocol", "ackflow-capture", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
     ("ackflow-benches", &["ackflow-protocol", "ackflow-client", "ackflow-sink-runtime"]),
-    ("ackflow-fuzz-replay", &["ackflow-protocol", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
+    (
+        "ackflow-fuzz-replay",
+        &["ackflow-protocol", "ackflow-capture", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"],
+    ),
     ("xtask", &[]),
 ];
 

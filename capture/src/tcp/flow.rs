@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-/// What a flow may hold back behind holes: more than the window of a TCP connection usually is. Beyond it the first hole
-/// is given up.
+/// What a flow of a capture may hold back behind holes: more than the window of a TCP connection usually is. Beyond it the
+/// first hole is given up.
 pub(crate) const MOST_PENDING: usize = 16 << 20;
 /// What a piece that is held back costs on top of its bytes.
 const PIECE_COST: usize = 128;
@@ -24,7 +24,6 @@ pub(crate) enum Piece<'a> {
 }
 
 /// Puts one direction together. Of bytes that come twice the first ones count.
-#[derive(Default)]
 pub(crate) struct Flow {
     /// The position of the next byte to hand out, whose lowest 32 bits are its sequence number; `None` before the first
     /// segment.
@@ -35,9 +34,15 @@ pub(crate) struct Flow {
     pending: BTreeMap<u64, Box<[u8]>>,
     /// What `pending` takes, about.
     cost: usize,
+    most_pending: usize,
 }
 
 impl Flow {
+    /// Of which so many bytes may be held back behind holes.
+    pub(crate) fn new(most_pending: usize) -> Self {
+        Self { next: None, end: None, pending: BTreeMap::new(), cost: 0, most_pending }
+    }
+
     /// Whether a segment has been seen.
     pub(crate) fn is_started(&self) -> bool {
         self.next.is_some()
@@ -74,7 +79,7 @@ impl Flow {
         }
         self.hold(at, payload);
         self.hand_out(out);
-        while self.cost > MOST_PENDING {
+        while self.cost > self.most_pending {
             self.give_up_first(out);
         }
     }
@@ -183,21 +188,21 @@ mod tests {
     #[test]
     fn segments_come_out_in_order_once() {
         let segments = [(100, "ab"), (104, "ef"), (100, "ab"), (102, "cd"), (104, "ef"), (103, "defgh")];
-        assert_eq!(put_together(&mut Flow::default(), &segments), "abcdefgh");
+        assert_eq!(put_together(&mut Flow::new(MOST_PENDING), &segments), "abcdefgh");
     }
 
     #[test]
     fn of_bytes_that_come_twice_the_first_count() {
         let segments = [(0, "ab"), (6, "gh"), (4, "EFGHIJ"), (2, "cd??????")];
-        assert_eq!(put_together(&mut Flow::default(), &segments), "abcdEFghIJ");
+        assert_eq!(put_together(&mut Flow::new(MOST_PENDING), &segments), "abcdEFghIJ");
         let segments = [(0, "a"), (3, "d"), (5, "f"), (1, "bcDeFg")];
-        assert_eq!(put_together(&mut Flow::default(), &segments), "abcdefg");
+        assert_eq!(put_together(&mut Flow::new(MOST_PENDING), &segments), "abcdefg");
     }
 
     #[test]
     fn sequence_numbers_begin_again_after_the_largest() {
         let start = u32::MAX - 2;
-        let mut flow = Flow::default();
+        let mut flow = Flow::new(MOST_PENDING);
         flow.start(start);
         let segments = [(1, "ef"), (start, "abc"), (start.wrapping_add(1), "bcd"), (0, "d"), (start, "a")];
         assert_eq!(put_together(&mut flow, &segments), "abcdef");
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn hole_is_given_up_once_the_other_side_has_what_was_in_it() {
-        let mut flow = Flow::default();
+        let mut flow = Flow::new(MOST_PENDING);
         let mut text = put_together(&mut flow, &[(0, "ab"), (4, "ef"), (8, "ij")]);
         flow.acknowledged(2, &mut collect(&mut text));
         assert_eq!(text, "ab");
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn end_counts_when_everything_before_it_is_out() {
-        let mut flow = Flow::default();
+        let mut flow = Flow::new(MOST_PENDING);
         put_together(&mut flow, &[(0, "ab")]);
         flow.fin(4);
         assert!(!flow.has_ended());
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn hole_before_the_end_is_given_up_once_the_other_side_has_the_end() {
         for held_back in [&[][..], &[(4, "ef")]] {
-            let mut flow = Flow::default();
+            let mut flow = Flow::new(MOST_PENDING);
             let mut text = put_together(&mut flow, &[&[(0, "ab")], held_back].concat());
             flow.fin(6);
             assert!(!flow.is_end_acknowledged(6) && !flow.has_ended());
@@ -243,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_is_held_back_is_bounded() {
-        let mut flow = Flow::default();
+        let mut flow = Flow::new(MOST_PENDING);
         flow.start(0);
         let mut missing = 0;
         for i in 1..200_000u32 {
@@ -265,7 +270,7 @@ mod tests {
             cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..60),
         ) {
             let data: Vec<u8> = (0..length).map(|i| i as u8).collect();
-            let mut flow = Flow::default();
+            let mut flow = Flow::new(MOST_PENDING);
             flow.start(start);
             let mut read = Vec::new();
             let mut out = |piece: Piece<'_>| match piece {

@@ -3,5 +3,5 @@
 mod flow;
 mod table;
 
-pub(crate) use table::Connections;
+pub(crate) use table::{Connections, Limits};
 pub use table::{Entry, Peers};

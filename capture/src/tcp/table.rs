@@ -4,15 +4,27 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::flow::{Flow, Piece};
+use super::flow::{Flow, MOST_PENDING, Piece};
 use crate::kafka::conversation::{Conversation, Event, Side};
 use crate::packet::Segment;
 use crate::summary::Summary;
 
-/// Connections that are followed at a time. Of more, those that have been silent longest are ended.
-const MOST_CONNECTIONS: usize = 16_384;
-/// What all connections may hold back together, in bytes. Beyond it the one that holds most lets go of it.
-const MOST_HELD: usize = 256 << 20;
+/// What connections may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Connections that are followed at a time. Of more, those that have been silent longest are ended.
+    pub(crate) connections: usize,
+    /// What all connections may hold back together, in bytes. Beyond it the one that holds most lets go of it.
+    pub(crate) held: usize,
+    /// What one direction of a connection may hold back behind holes, in bytes.
+    pub(crate) pending: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 16_384, held: 256 << 20, pending: MOST_PENDING }
+    }
+}
 
 /// Something that happened in one connection.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +62,7 @@ pub(crate) struct Connections {
     /// Counts segments, so that connections have an order.
     now: u64,
     held: usize,
+    limits: Limits,
 }
 
 struct Connection {
@@ -65,8 +78,8 @@ struct Connection {
 }
 
 impl Connections {
-    pub(crate) fn new(ports: impl IntoIterator<Item = u16>) -> Self {
-        Self { table: HashMap::new(), ports: ports.into_iter().collect(), now: 0, held: 0 }
+    pub(crate) fn new(ports: impl IntoIterator<Item = u16>, limits: Limits) -> Self {
+        Self { table: HashMap::new(), ports: ports.into_iter().collect(), now: 0, held: 0, limits }
     }
 
     /// Takes the next segment of the capture.
@@ -96,14 +109,14 @@ impl Connections {
             self.make_room(summary, out);
             let conversation = self.conversation(segment, side, summary);
             summary.connections += 1;
-            self.table.insert(ends, Connection::new(ends, conversation));
+            self.table.insert(ends, Connection::new(ends, conversation, self.limits.pending));
         }
         let Some(connection) = self.table.get_mut(&ends) else { return };
         let held = connection.held();
         (connection.used, connection.time) = (self.now, time);
         connection.segment(side, segment, summary, out);
         self.held = self.held + connection.held() - held;
-        if self.held > MOST_HELD {
+        if self.held > self.limits.held {
             self.let_go(summary, out);
         }
     }
@@ -111,6 +124,18 @@ impl Connections {
     /// The capture ends.
     pub(crate) fn end(&mut self, summary: &mut Summary, out: &mut impl FnMut(Entry)) {
         self.end_all(u64::MAX, summary, out);
+    }
+
+    /// Panics where the books are wrong, or more is held than may be.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn check(&self) {
+        assert_eq!(self.held, self.table.values().map(Connection::held).sum::<usize>());
+        assert!(self.held <= self.limits.held && self.table.len() <= self.limits.connections, "{}", self.held);
+        for connection in self.table.values() {
+            let held = connection.flows.each_ref().map(Flow::held);
+            assert!(held.iter().all(|held| *held <= self.limits.pending), "{held:?}");
+            assert!(!connection.closed || connection.flows.iter().all(|flow| flow.held() == 0));
+        }
     }
 
     /// Who is who: the opener is the client; else the port tells; else what is said will.
@@ -140,11 +165,11 @@ impl Connections {
 
     /// Ends the quarter that has been silent longest, once the table is full.
     fn make_room(&mut self, summary: &mut Summary, out: &mut impl FnMut(Entry)) {
-        if self.table.len() < MOST_CONNECTIONS {
+        if self.table.len() < self.limits.connections {
             return;
         }
         let mut used: Vec<u64> = self.table.values().map(|connection| connection.used).collect();
-        let (_, last, _) = used.select_nth_unstable(MOST_CONNECTIONS / 4);
+        let (_, last, _) = used.select_nth_unstable(self.limits.connections / 4);
         self.end_all(*last, summary, out);
     }
 
@@ -171,10 +196,10 @@ impl Connections {
 }
 
 impl Connection {
-    fn new(ends: Ends, conversation: Conversation) -> Self {
+    fn new(ends: Ends, conversation: Conversation, most_pending: usize) -> Self {
         Self {
             ends,
-            flows: [Flow::default(), Flow::default()],
+            flows: [Flow::new(most_pending), Flow::new(most_pending)],
             opened: [None; 2],
             conversation,
             closed: false,
