@@ -129,10 +129,9 @@ impl ShareConsumerMachine {
         data: &mut PartitionData,
         lock_deadline: Instant,
     ) -> u32 {
-        // A partition that the session never listed is none of ours. Of a session that is about to end the broker takes
-        // everything back.
-        let wants = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
-        let Some(node) = self.nodes.get_mut(&node_id).filter(wants) else { return 0 };
+        // A partition that the session never listed is none of ours.
+        let lists = |node: &&mut Node| node.session.lists(topic_partition);
+        let Some(node) = self.nodes.get_mut(&node_id).filter(lists) else { return 0 };
         let session = node.session.id();
         let Some(topic) = self.metadata.topic_name(topic_partition.topic_id).cloned() else { return 0 };
         let records = data.records.take().unwrap_or_default();
@@ -142,6 +141,10 @@ impl ShareConsumerMachine {
         self.last_acquisition += 1;
         let number = self.last_acquisition;
         node.ledger.acquired(topic_partition, &topic, &content.ranges, lock_deadline, number);
+        if node.ending {
+            // With the session the broker takes them back, and nobody gets to see them.
+            return 0;
+        }
         for range in content.settled {
             node.ledger.settle(now, topic_partition, &topic, range, lock_deadline);
         }

@@ -97,6 +97,29 @@ fn what_a_fetch_acquires_after_unsubscribing_is_left_to_the_end_of_the_session()
     assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
 }
 
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - let lists = |node: &&mut Node| node.session.lists(topic_partition);
+// + let lists = |node: &&mut Node| node.session.lists(topic_partition) && !node.ending;
+#[test]
+fn a_word_that_was_refused_is_not_said_again_of_records_that_are_acquired_anew_while_leaving() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.sleep(ms(10));
+    let fetch = rig.take_session(1);
+    let word = rig.acknowledge(session, partition(0), &[accept(0, 9)]);
+    rig.sleep(ms(20));
+    rig.respond(&fetch, fetched(vec![]));
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.acks(), [(0, 0, 9, vec![1])]);
+    rig.close();
+    let acknowledge_error_code = ErrorCode::INVALID_RECORD_STATE;
+    rig.respond(&fetch, fetched(vec![PartitionData { acknowledge_error_code, ..acquired(0, 0, 9) }]));
+    assert_eq!(rig.result(word), Err(ErrorCode::INVALID_RECORD_STATE));
+    let end = rig.take_session(1);
+    assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
+}
+
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
 // - true => node.ledger.take_last(now, ErrorCode::SHARE_SESSION_NOT_FOUND),
 // + true => Vec::new(),
