@@ -52,6 +52,11 @@ impl Part {
         }
     }
 
+    /// Whether enough of its lock is left to be handed out, as the client has it.
+    fn is_worth_starting(&self, now: Instant) -> bool {
+        now + self.timeout / 10 < self.deadline
+    }
+
     fn records(&self) -> u64 {
         self.ranges.iter().map(|range| (range.last - range.first + 1) as u64).sum()
     }
@@ -118,13 +123,15 @@ pub(crate) struct App {
     buffer: VecDeque<Part>,
     phase: Phase,
     kept: BTreeMap<u64, Part>,
-    /// Names waits, and what is kept.
-    next: u64,
+    /// Names what is kept.
+    last_kept: u64,
+    /// Names the polls that wait.
+    last_wait: u64,
     lost: BTreeSet<SessionId>,
     said: BTreeMap<AckId, Said>,
     commits: BTreeMap<CommitId, Instant>,
     pub(crate) assigned: Vec<TopicIdPartition>,
-    /// Records that came, and words about them.
+    /// Records that came, words about them, and refusals of words, each of which may be followed by smaller parts of it.
     activity: u64,
     /// It takes very long for the next records.
     pub(crate) slow: Option<Duration>,
@@ -138,7 +145,8 @@ impl App {
             buffer: VecDeque::new(),
             phase: Phase::Stopped,
             kept: BTreeMap::new(),
-            next: 0,
+            last_kept: 0,
+            last_wait: 0,
             lost: BTreeSet::new(),
             said: BTreeMap::new(),
             commits: BTreeMap::new(),
@@ -166,6 +174,11 @@ impl App {
         self.kept.clear();
     }
 
+    /// A broker refused words about so many partitions.
+    pub(crate) fn refused(&mut self, partitions: u64) {
+        self.activity += partitions;
+    }
+
     pub(crate) fn activity(&self) -> u64 {
         self.activity
     }
@@ -179,15 +192,16 @@ impl App {
     }
 
     /// How many records could be handed out of the sessions and partitions that are meant.
-    pub(crate) fn buffered(&self, means: impl Fn(i32, TopicIdPartition) -> bool) -> u64 {
-        self.buffer.iter().filter(|part| means(part.session.node, part.partition)).map(Part::records).sum()
+    pub(crate) fn buffered(&self, now: Instant, means: impl Fn(i32, TopicIdPartition) -> bool) -> u64 {
+        let meant = self.buffer.iter().filter(|part| means(part.session.node, part.partition));
+        meant.filter(|part| part.is_worth_starting(now)).map(Part::records).sum()
     }
 
     pub(crate) fn handle(&mut self, sim: &mut Sim, machine: &mut ShareConsumerMachine, id: &str, event: AppEvent) {
         match event {
             AppEvent::Poll => self.poll(sim, machine, id),
             AppEvent::Announce(wait) => {
-                if let (Phase::Polling { .. }, true) = (&self.phase, wait == self.next) {
+                if let (Phase::Polling { .. }, true) = (&self.phase, wait == self.last_wait) {
                     self.announce(sim, machine);
                 }
             }
@@ -209,7 +223,7 @@ impl App {
     fn poll(&mut self, sim: &mut Sim, machine: &mut ShareConsumerMachine, id: &str) {
         let Phase::Polling { announced, .. } = self.phase else { return };
         let (expired, fresh): (VecDeque<Part>, VecDeque<Part>) =
-            std::mem::take(&mut self.buffer).into_iter().partition(|part| sim.now + part.timeout / 10 >= part.deadline);
+            std::mem::take(&mut self.buffer).into_iter().partition(|part| !part.is_worth_starting(sim.now));
         self.buffer = fresh;
         for part in expired {
             crate::trace!(sim, "m{} lets {} records go", self.member, part.records());
@@ -260,13 +274,14 @@ impl App {
         if let Phase::Polling { announced, .. } = &mut self.phase {
             *announced = true;
         }
-        self.next += 1;
-        self.soon(sim, sim.plan.max_poll_interval / 3, AppEvent::Announce(self.next));
+        self.last_wait += 1;
+        self.soon(sim, sim.plan.max_poll_interval / 3, AppEvent::Announce(self.last_wait));
     }
 
     fn done(&mut self, sim: &mut Sim, machine: &mut ShareConsumerMachine, id: &str, part: Part) {
         let caller = sim.plan.caller;
-        if sim.random.percent(caller.keep) {
+        let active = sim.passed() < sim.plan.active;
+        if active && sim.random.percent(caller.keep) {
             let most = (part.timeout.as_millis() as u64).min(2_000);
             let delay = sim.random.millis(1, most);
             self.keep(sim, part, delay);
@@ -281,9 +296,9 @@ impl App {
     }
 
     fn keep(&mut self, sim: &mut Sim, part: Part, delay: Duration) {
-        self.next += 1;
-        self.kept.insert(self.next, part);
-        self.soon(sim, delay, AppEvent::Settle(self.next));
+        self.last_kept += 1;
+        self.kept.insert(self.last_kept, part);
+        self.soon(sim, delay, AppEvent::Settle(self.last_kept));
     }
 
     fn settle(&mut self, sim: &mut Sim, machine: &mut ShareConsumerMachine, id: &str, mut part: Part) {
@@ -343,7 +358,7 @@ impl App {
             Event::Acquired(acquisition) => {
                 let lost = self.lost.contains(&acquisition.session);
                 sim.oracle.check(!lost, || format!("{id}: records of a session that is lost: {acquisition:?}"));
-                sim.oracle.acquired(id, self.life, &acquisition);
+                sim.oracle.acquired(sim.now, id, self.life, &acquisition);
                 self.activity += u64::from(acquisition.records);
                 let part = Part::new(&acquisition);
                 sim.oracle.check(part.records() == u64::from(acquisition.records), || format!("{id}: miscounted"));
@@ -376,8 +391,12 @@ impl App {
                 let good = without(&ranges, &failed);
                 sim.oracle.ended(member, said.session, topic_partition, &good, ack, Ok(()));
                 sim.oracle.ended(member, said.session, topic_partition, &failed, ack, result);
-                if let (Some(mut part), Ok(()), Some(deadline)) = (said.renews, result, lock_deadline) {
-                    part.deadline = deadline;
+                // What could not be renewed may be held all the same: there is more to say about it, for what that is worth.
+                if let Some(mut part) = said.renews {
+                    if let Some(deadline) = lock_deadline {
+                        sim.oracle.renewed(member, said.session, topic_partition, &part.ranges, deadline);
+                        part.deadline = deadline;
+                    }
                     let delay = sim.random.millis(1, 300);
                     self.keep(sim, part, delay);
                 }

@@ -1,9 +1,9 @@
 //! Share consumers in virtual time: the machines of many members run in one thread against the core of a cluster of several
 //! nodes, over a network that delays, cuts and loses, from a seed. After each step what has to hold is checked.
 //!
-//! A seed that fails is printed. `ACKFLOW_SIM_SEED=N cargo test -p ackflow-testkit --test sim -- --nocapture` runs it again,
-//! the same in every step, and prints what happens. `ACKFLOW_SIM_RUNS=N` asks for more runs than CI makes, and
-//! `ACKFLOW_SIM_FIRST=N` for others.
+//! A seed that fails is printed. `ACKFLOW_SIM_SEED=N cargo test -p ackflow-testkit --test sim every_seed -- --nocapture` runs
+//! it again, the same in every step, and prints what happens. `ACKFLOW_SIM_RUNS=N` asks for more runs than an ordinary test
+//! makes, and `ACKFLOW_SIM_FIRST=N` for others.
 
 mod app;
 mod chaos;
@@ -12,6 +12,7 @@ mod member;
 mod network;
 mod oracle;
 mod plan;
+mod promises;
 mod random;
 mod runs;
 mod sim;

@@ -8,6 +8,7 @@ use ackflow_protocol::wire::ErrorCode;
 
 use crate::app::{App, AppEvent};
 use crate::driver::{Driver, DriverEvent, Told};
+use crate::promises;
 use crate::sim::{Sim, What};
 use crate::storm::Storm;
 
@@ -180,13 +181,14 @@ impl Member {
                     crate::trace!(sim, "m{} r{} {}", self.index, id.0, describe_response(&response));
                     gone.extend(lost_session(session, &response));
                     gone.extend(moved(&mut self.epochs, &response));
+                    self.app.refused(refusals(&response));
                     machine.handle_response(sim.now, id, Ok(*response));
                 }
             }
         }
         self.drain(sim);
         for gone in gone {
-            let left = self.app.buffered(|session, partition| gone.means(session, partition));
+            let left = self.app.buffered(sim.now, |session, partition| gone.means(session, partition));
             sim.oracle
                 .check(left == 0, || format!("m{}: {left} records can still be handed out: {gone:?}", self.index));
         }
@@ -201,6 +203,10 @@ impl Member {
                     crate::trace!(sim, "m{} r{} -> {to:?} {}", self.index, id.0, describe_request(&request));
                     let storm = self.storm.sent(sim.now, &request, sim.plan.nodes.into(), self.app.activity());
                     sim.oracle.check(storm.is_none(), || format!("m{}: {}", self.index, storm.unwrap_or_default()));
+                    let wrong = promises::broken(&request);
+                    sim.oracle.check(wrong.is_none(), || {
+                        format!("m{}: {}: {request:?}", self.index, wrong.unwrap_or_default())
+                    });
                     self.driver.send(sim, id, to, request);
                 }
                 Output::Event(Event::Closed) => return self.closed(sim),
@@ -295,6 +301,23 @@ fn lost_session(session: Option<i32>, response: &ClientResponse) -> Option<Gone>
     };
     let ends = [ErrorCode::SHARE_SESSION_NOT_FOUND, ErrorCode::INVALID_SHARE_SESSION_EPOCH];
     session.filter(|_| ends.contains(&code)).map(Gone::Session)
+}
+
+/// How many partitions a response refuses words about for one offset or more.
+fn refusals(response: &ClientResponse) -> u64 {
+    let is_refusal = |code: &ErrorCode| *code == ErrorCode::INVALID_RECORD_STATE;
+    let count = match response {
+        ClientResponse::ShareFetch(response) => {
+            let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+            partitions.map(|partition| partition.acknowledge_error_code).filter(is_refusal).count()
+        }
+        ClientResponse::ShareAcknowledge(response) => {
+            let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+            partitions.map(|partition| partition.error_code).filter(is_refusal).count()
+        }
+        _ => 0,
+    };
+    count as u64
 }
 
 /// The partitions whose leaders a response says to have moved.

@@ -2,24 +2,32 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{AckId, AckRange, AckType, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 use ackflow_testkit::core::{FailedAttempt, GroupChange, RecordEvent};
+
+use crate::plan::Plan;
+
+/// How long it may take to make a connection.
+const CONNECTING: Duration = Duration::from_secs(2);
 
 /// One time that a record was acquired.
 #[derive(Debug)]
 struct Attempt {
     member: Arc<str>,
     delivery_count: i16,
+    /// How long the run had gone on when its lock began at the cluster, or was renewed.
+    locked_at: Duration,
     /// The session in which the member's machine was told, and its life.
     told: Option<(u32, SessionId)>,
     handed_out: bool,
     renewals: u32,
     ended: Option<RecordEvent>,
-    /// Whether it ended because the run wanted it to.
-    forced: bool,
+    /// Whether it ended in a way that no member can see for itself: because the run wanted it to, or while a word about it was
+    /// under way.
+    unseen: bool,
     /// What the caller said about it, in order.
     words: Vec<(AckId, AckType)>,
 }
@@ -34,6 +42,10 @@ struct Record {
 #[derive(Debug)]
 pub(crate) struct Oracle {
     calm: bool,
+    start: Instant,
+    /// How long locks last, and for how long at most a member may have counted already when it is told.
+    lock: Duration,
+    counted: Duration,
     names: BTreeMap<Uuid, String>,
     partitions: BTreeMap<TopicIdPartition, Vec<Record>>,
     /// Whether locks end now because the run wants it.
@@ -47,9 +59,13 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     /// In a calm run no attempt may fail but by the caller's word.
-    pub(crate) fn new(calm: bool) -> Self {
+    pub(crate) fn new(start: Instant, plan: &Plan) -> Self {
         Self {
-            calm,
+            calm: plan.is_calm(),
+            start,
+            lock: plan.lock,
+            // A request counts from when it may be sent; there may be no connection for it yet.
+            counted: plan.request_timeout + CONNECTING,
             names: BTreeMap::new(),
             partitions: BTreeMap::new(),
             forcing: false,
@@ -88,9 +104,9 @@ impl Oracle {
     }
 
     /// Something happened to records at the cluster.
-    pub(crate) fn changed(&mut self, _now: Instant, change: &GroupChange) {
+    pub(crate) fn changed(&mut self, now: Instant, change: &GroupChange) {
         let id = TopicIdPartition { topic_id: change.topic_id, partition: change.partition };
-        let (calm, forcing) = (self.calm, self.forcing);
+        let (calm, forcing, passed) = (self.calm, self.forcing, now.duration_since(self.start));
         let change = &change.change;
         for offset in change.first..=change.last {
             self.checks += 1;
@@ -103,11 +119,12 @@ impl Oracle {
                 record.attempts.push(Attempt {
                     member: change.member.clone(),
                     delivery_count: change.delivery_count,
+                    locked_at: passed,
                     told: None,
                     handed_out: false,
                     renewals: 0,
                     ended: None,
-                    forced: false,
+                    unseen: false,
                     words: Vec::new(),
                 });
                 continue;
@@ -132,9 +149,10 @@ impl Oracle {
             }
             if change.what == RecordEvent::Renewed {
                 attempt.renewals += 1;
+                attempt.locked_at = passed;
                 continue;
             }
-            (attempt.ended, attempt.forced) = (Some(change.what), forcing);
+            (attempt.ended, attempt.unseen) = (Some(change.what), forcing || !attempt.words.is_empty());
             match change.what {
                 RecordEvent::Accepted => self.accepted += 1,
                 RecordEvent::Rejected | RecordEvent::Gap => self.rejected += 1,
@@ -146,8 +164,13 @@ impl Oracle {
     }
 
     /// A machine says that it acquired records.
-    pub(crate) fn acquired(&mut self, id: &str, life: u32, acquisition: &Acquisition) {
-        let Acquisition { topic_partition, session, ranges, .. } = acquisition;
+    pub(crate) fn acquired(&mut self, now: Instant, id: &str, life: u32, acquisition: &Acquisition) {
+        let Acquisition { topic_partition, session, ranges, lock_deadline, .. } = acquisition;
+        let (lock, counted) = (self.lock, self.counted);
+        self.check(now + lock <= *lock_deadline + counted, || {
+            format!("{id} gives up the locks of {topic_partition:?} {ranges:?} too early")
+        });
+        let deadline = lock_deadline.duration_since(self.start);
         for range in ranges {
             for offset in range.first..=range.last {
                 let attempt = self.attempts(topic_partition, offset).into_iter().rev().find(|attempt| {
@@ -157,7 +180,9 @@ impl Oracle {
                     panic!("{id} has {topic_partition:?}@{offset} x{} that nobody gave it", range.delivery_count)
                 };
                 attempt.told = Some((life, *session));
-                self.checks += 1;
+                let is_locked = deadline <= attempt.locked_at + lock;
+                assert!(is_locked, "{id} counts on the lock of {topic_partition:?}@{offset} for too long: {attempt:?}");
+                self.checks += 2;
             }
         }
     }
@@ -179,6 +204,26 @@ impl Oracle {
             assert!(!attempt.handed_out, "{id} is handed {partition:?}@{offset} twice: {attempt:?}");
             attempt.handed_out = true;
             self.checks += 2;
+        }
+    }
+
+    /// A machine says that locks have been renewed, until then.
+    pub(crate) fn renewed(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: TopicIdPartition,
+        ranges: &[AcquiredRange],
+        lock_deadline: Instant,
+    ) {
+        let (lock, deadline) = (self.lock, lock_deadline.duration_since(self.start));
+        let count = |range: &AcquiredRange| range.delivery_count;
+        for (offset, count) in ranges.iter().flat_map(|r| (r.first..=r.last).map(move |offset| (offset, count(r)))) {
+            let attempt = self.told((id, life), session, &partition, (offset, count));
+            // Of a record that is done with, a broker takes any word.
+            let is_locked = attempt.ended.is_some() || deadline <= attempt.locked_at + lock;
+            assert!(is_locked, "{id} counts on the renewed lock of {partition:?}@{offset} for too long: {attempt:?}");
+            self.checks += 1;
         }
     }
 
@@ -296,7 +341,7 @@ impl Oracle {
 /// Whether a record was taken from the member in a way that it cannot see for itself.
 fn was_lost_unseen(attempt: &Attempt) -> bool {
     match attempt.ended {
-        Some(RecordEvent::Failed { cause: FailedAttempt::LockExpired, .. }) => attempt.forced,
+        Some(RecordEvent::Failed { cause: FailedAttempt::LockExpired, .. }) => attempt.unseen,
         Some(RecordEvent::Failed { cause: FailedAttempt::SessionEnded, .. } | RecordEvent::Forgotten) => true,
         _ => false,
     }

@@ -120,8 +120,8 @@ pub(crate) fn run_all(first: u64, runs: u64) {
         let (world, again) = attempt(seed, Trace::kept(false));
         let same = again.is_err_and(|again| again == error);
         panic!(
-            "seed {seed}: {error}\n{}\n{}again with: ACKFLOW_SIM_SEED={seed} cargo test -p ackflow-testkit --test sim \
-             every_seed -- --nocapture",
+            "seed {seed}: {error}\n{}\n{}again with: ACKFLOW_SIM_SEED={seed} cargo test --release -p ackflow-testkit \
+             --test sim every_seed -- --nocapture",
             world.sim.trace.tail(LINES),
             if same { "" } else { "THE SECOND RUN OF THE SAME SEED WENT ANOTHER WAY\n" },
         );
@@ -149,7 +149,7 @@ impl Figures {
         let Counts { steps, virtual_time, requests, produced, handed_out, acknowledgements, checks, faults } =
             &self.counts;
         println!(
-            "runs {} in {:.1} s, {:.0} virtual seconds, steps {steps}, checks {checks}",
+            "runs={} seconds={:.1} virtual_seconds={:.0} steps={steps} checks={checks}",
             self.runs,
             began.elapsed().as_secs_f64(),
             virtual_time.as_secs_f64()

@@ -93,7 +93,7 @@ macro_rules! trace {
 
 impl Sim {
     pub(crate) fn new(start: Instant, plan: Plan, random: Random, cluster: Cluster, trace: Trace) -> Self {
-        let oracle = Oracle::new(plan.is_calm());
+        let oracle = Oracle::new(start, &plan);
         Self {
             start,
             now: start,

@@ -249,7 +249,7 @@ impl World {
                 for member in &mut self.members {
                     starting |= !member.is_serving();
                 }
-                if left == 0 && !starting {
+                if left == 0 && self.batches_left == 0 && !starting {
                     self.phase = Phase::Closing;
                     for member in &mut self.members {
                         member.close(&mut self.sim, CLOSING, true);
