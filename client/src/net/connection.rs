@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use ackflow_protocol::wire::{ApiKey, Request, decode_response, encode_request};
+use ackflow_protocol::wire::{ApiKey, Request, Response, decode_response, encode_request};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -45,6 +45,7 @@ impl Connection {
         let broker = broker_name(host, port);
         let opened = open(&broker, host, port, config).await?;
         let queue = Arc::new(Queue::new());
+        queue.throttle(opened.versions.throttle);
         tokio::spawn(owner::run(queue.clone(), broker.clone(), opened.reader, opened.writer, config.max_idle));
         Ok(Self(Arc::new(Handle {
             broker,
@@ -60,6 +61,8 @@ impl Connection {
     /// The request is queued when the future is first polled, and goes out whole. Cancel-safe: dropping the future
     /// abandons the answer and nothing else. An answer that does not come within `within` ends the connection, as in
     /// Kafka's own client: a broker answers in order, so nothing else would come either.
+    ///
+    /// While the broker throttles this client (KIP-219), the request waits in the queue, and `within` begins when that is over.
     ///
     /// # Errors
     /// [`ErrorKind::UnsupportedVersion`] where the broker does not speak the API or the version lacks a field that is
@@ -81,7 +84,7 @@ impl Connection {
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
         let (sender, answer) = oneshot::channel();
         let version = self.push(request, 0, Return::To(sender))?;
-        let answer = timeout(within, answer);
+        let answer = timeout(within.saturating_add(self.throttled_for()), answer);
         let connection = self.clone();
         Ok(async move {
             match answer.await {
@@ -121,15 +124,27 @@ impl Connection {
         Ok(version)
     }
 
-    /// Reads an answer that came into an inbox.
+    /// Reads an answer that came into an inbox, and obeys it where it says that this client is throttled.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`].
     pub(crate) fn decode<R: Request>(&self, frame: Bytes, version: i16) -> Result<R::Response, ClientError> {
-        decode_response(frame, version).map(|(_, response)| response).map_err(|error| {
+        let (_, response) = decode_response::<R::Response>(frame, version).map_err(|error| {
             let doing = format!("reading the answer to {}", R::NAME);
             self.named(ClientError::new(ErrorKind::Malformed, doing, error.to_string()))
-        })
+        })?;
+        if let Ok(millis @ 1..) = u64::try_from(response.throttle_time_ms())
+            && version >= R::Response::THROTTLES_SINCE
+        {
+            tracing::debug!(broker = self.broker(), api = %R::KEY, millis, "the broker throttles this client");
+            self.0.queue.throttle(Duration::from_millis(millis));
+        }
+        Ok(response)
+    }
+
+    /// For how long nothing is sent from now on, because the broker throttles this client.
+    pub(crate) fn throttled_for(&self) -> Duration {
+        self.0.queue.throttled_for()
     }
 
     /// Ends the connection because an answer has not come `within` the time that it had, and gives the error.

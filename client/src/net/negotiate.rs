@@ -1,6 +1,7 @@
 //! Which versions a connection speaks: ApiVersions, the first request on each.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use ackflow_protocol::for_each_api;
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
@@ -27,6 +28,8 @@ pub(super) struct Versions {
     offered: HashMap<ApiKey, (i16, i16)>,
     /// Finalized features of the cluster and their levels.
     features: HashMap<String, i16>,
+    /// For how long the broker wants nothing more.
+    pub(super) throttle: Duration,
 }
 
 impl Versions {
@@ -75,7 +78,8 @@ impl Versions {
             0.. => response.finalized_features.into_iter().map(|f| (f.name, f.max_version_level)).collect(),
             _ => HashMap::new(),
         };
-        Self { agreed, offered, features }
+        let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or_default());
+        Self { agreed, offered, features, throttle }
     }
 }
 

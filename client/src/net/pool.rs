@@ -64,7 +64,8 @@ impl Pool {
     /// [`ErrorKind::Unreachable`] after every one of them was tried.
     pub async fn any(&self) -> Result<Connection, ClientError> {
         let mut nodes: Vec<_> = self.nodes().values().cloned().collect();
-        if let Some(open) = nodes.iter().chain(&self.0.bootstrap).find_map(|node| node.open()) {
+        let open = nodes.iter().chain(&self.0.bootstrap).filter_map(|node| node.open());
+        if let Some(open) = open.min_by_key(Connection::throttled_for) {
             return Ok(open);
         }
         let count = nodes.len().max(1);

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::OutgoingFrames;
@@ -49,6 +50,8 @@ struct State {
     /// Who waits, in the order of the frames. A broker answers in that order, so the first one is nearly always it.
     waiting: VecDeque<Waiter>,
     last_activity: Instant,
+    /// Until when nothing may be sent, because the broker says so.
+    throttled_until: Option<Instant>,
     end: Option<ClientError>,
 }
 
@@ -71,6 +74,7 @@ impl Queue {
                 unsent: VecDeque::new(),
                 waiting: VecDeque::new(),
                 last_activity: Instant::now(),
+                throttled_until: None,
                 end: None,
             }),
             wake: Notify::new(),
@@ -93,18 +97,36 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until there is something to write, and moves all of it to `frames`. Cancel-safe.
+    /// Waits until there is something to write and it may be written, and moves all of it to `frames`. Cancel-safe.
     pub(super) async fn take_unsent(&self, frames: &mut OutgoingFrames) {
         loop {
-            {
+            let not_before = {
                 let mut state = self.lock();
-                if !state.unsent.is_empty() {
+                let not_before = state.throttled_until.filter(|until| Instant::now() < *until);
+                if !state.unsent.is_empty() && not_before.is_none() {
                     state.unsent.drain(..).for_each(|request| frames.push(request.frame));
                     return;
                 }
+                not_before.filter(|_| !state.unsent.is_empty())
+            };
+            match not_before {
+                Some(until) => sleep_until(until).await,
+                None => self.wake.notified().await,
             }
-            self.wake.notified().await;
         }
+    }
+
+    /// The broker wants nothing more for so long.
+    pub(super) fn throttle(&self, time: Duration) {
+        let until = Instant::now() + time;
+        let mut state = self.lock();
+        state.throttled_until = state.throttled_until.max(Some(until));
+    }
+
+    /// For how long nothing may be sent from now on.
+    pub(super) fn throttled_for(&self) -> Duration {
+        let until = self.lock().throttled_until;
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
     /// Hands an answer to its waiter, who may have gone. False where no request has this id.

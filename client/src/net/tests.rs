@@ -385,3 +385,70 @@ fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
 }
+
+/// An answer that throttles the client.
+fn throttling(millis: u64) -> MetadataResponse {
+    MetadataResponse { throttle_time_ms: millis as i32, ..cluster("throttled") }
+}
+
+// Mutation: client/src/net/connection.rs
+// - let answer = timeout(within.saturating_add(self.throttled_for()), answer);
+// + let answer = timeout(within, answer);
+#[tokio::test]
+async fn a_throttled_connection_is_quiet_until_that_is_over_and_only_then_time_runs() {
+    let (connection, mut wire) = pair(&NetConfig::default()).await;
+    let first = ask(&connection);
+    let one = wire.request().await;
+    wire.answer(&one, &throttling(400)).await;
+    first.await.unwrap().unwrap();
+    let throttled = std::time::Instant::now();
+    let request = MetadataRequest::default();
+    let second = connection.start(&request, Duration::from_millis(100)).unwrap();
+    let (answered, ()) = tokio::join!(second, async {
+        let two = wire.request().await;
+        assert!(throttled.elapsed() > Duration::from_millis(350), "{:?}", throttled.elapsed());
+        wire.answer(&two, &cluster("two")).await;
+    });
+    assert_eq!(answered.unwrap().cluster_id.as_deref(), Some("two"));
+}
+
+#[tokio::test]
+async fn a_connection_may_be_throttled_from_the_start() {
+    let peer = Peer::bind().await;
+    let throttling = ApiVersionsResponse { throttle_time_ms: 300, ..all_versions() };
+    let config = NetConfig::default();
+    let (connection, mut wire) = tokio::join!(Connection::connect("127.0.0.1", peer.port(), &config), async {
+        let mut wire = peer.accept_raw().await;
+        wire.exchange_versions(&throttling).await;
+        wire
+    });
+    let (connection, connected) = (connection.unwrap(), std::time::Instant::now());
+    let asked = ask(&connection);
+    let request = wire.request().await;
+    assert!(connected.elapsed() > Duration::from_millis(250), "{:?}", connected.elapsed());
+    wire.answer(&request, &cluster("one")).await;
+    asked.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_broker_that_has_waited_before_it_answered_is_not_waited_for_again() {
+    let peer = Peer::bind().await;
+    let mut versions = all_versions();
+    let metadata = versions.api_keys.iter_mut().find(|api| api.api_key == ApiKey::METADATA.0).unwrap();
+    metadata.max_version = 5;
+    let config = NetConfig::default();
+    let (connection, mut wire) = tokio::join!(Connection::connect("127.0.0.1", peer.port(), &config), async {
+        let mut wire = peer.accept_raw().await;
+        wire.exchange_versions(&versions).await;
+        wire
+    });
+    let connection = connection.unwrap();
+    let first = ask(&connection);
+    let one = wire.request().await;
+    wire.answer(&one, &throttling(3_600_000)).await;
+    first.await.unwrap().unwrap();
+    let second = ask(&connection);
+    let two = timeout(SOON, wire.request()).await.expect("a request");
+    wire.answer(&two, &cluster("two")).await;
+    second.await.unwrap().unwrap();
+}

@@ -201,7 +201,7 @@ impl Connections {
     /// Waits for something to end. Cancel-safe.
     pub(super) async fn next(&mut self) -> Done {
         loop {
-            let due = self.calls.first().map(|call| call.deadline);
+            let due = self.next_due().map(|at| self.calls[at].deadline);
             let done = tokio::select! {
                 Some((id, answer)) = self.inbox.1.recv() => self.answered(id, answer),
                 Some(ended) = self.tasks.join_next() => match ended.map_err(JoinError::try_into_panic) {
@@ -318,7 +318,8 @@ impl Connections {
             self.inbox.0.send((id.0, Err(error))).expect("its other end is beside it");
             0
         });
-        let deadline = Instant::now() + self.config.net.request_timeout;
+        // What waits because the broker throttles this client has its time afterwards.
+        let deadline = Instant::now() + connection.throttled_for() + self.config.net.request_timeout;
         self.calls.push(Call { id, role, generation, connection, version, answer, deadline });
     }
 
@@ -332,11 +333,15 @@ impl Connections {
         Some(Done::Answered { role, generation, id, result })
     }
 
+    /// The call whose answer has to come first.
+    fn next_due(&self) -> Option<usize> {
+        (0..self.calls.len()).min_by_key(|at| self.calls[*at].deadline)
+    }
+
     /// The first call whose answer is overdue.
     fn overdue(&mut self) -> Option<Done> {
-        let now = Instant::now();
-        self.calls.first().filter(|call| call.deadline <= now)?;
-        let Call { id, role, generation, connection, answer: Reader { give_up, .. }, .. } = self.calls.remove(0);
+        let at = self.next_due().filter(|at| self.calls[*at].deadline <= Instant::now())?;
+        let Call { id, role, generation, connection, answer: Reader { give_up, .. }, .. } = self.calls.remove(at);
         let error = give_up(&connection, self.config.net.request_timeout);
         let result = Err(Failed { error, speaks: None });
         Some(Done::Answered { role, generation, id, result })

@@ -13,6 +13,7 @@ mod membership;
 mod modes;
 mod old_brokers;
 mod renewal;
+mod throttling;
 mod unreadable;
 
 /// Makes three tests of each case.

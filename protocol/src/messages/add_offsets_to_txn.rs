@@ -81,4 +81,10 @@ impl Message for AddOffsetsToTxnResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for AddOffsetsToTxnResponse {}
+impl Response for AddOffsetsToTxnResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

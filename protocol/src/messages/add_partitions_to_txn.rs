@@ -240,4 +240,10 @@ impl Message for AddPartitionsToTxnResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for AddPartitionsToTxnResponse {}
+impl Response for AddPartitionsToTxnResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -166,4 +166,10 @@ impl Message for AlterConfigsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for AlterConfigsResponse {}
+impl Response for AlterConfigsResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -207,4 +207,8 @@ impl Message for AlterPartitionReassignmentsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for AlterPartitionReassignmentsResponse {}
+impl Response for AlterPartitionReassignmentsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -181,4 +181,8 @@ impl Message for AlterShareGroupOffsetsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for AlterShareGroupOffsetsResponse {}
+impl Response for AlterShareGroupOffsetsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -172,4 +172,8 @@ impl Message for AlterUserScramCredentialsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for AlterUserScramCredentialsResponse {}
+impl Response for AlterUserScramCredentialsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

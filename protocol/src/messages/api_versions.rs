@@ -259,7 +259,13 @@ impl Message for ApiVersionsResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for ApiVersionsResponse {}
+impl Response for ApiVersionsResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}
 
 #[cfg(test)]
 mod tests {

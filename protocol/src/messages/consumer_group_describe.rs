@@ -270,4 +270,8 @@ impl Message for ConsumerGroupDescribeResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ConsumerGroupDescribeResponse {}
+impl Response for ConsumerGroupDescribeResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

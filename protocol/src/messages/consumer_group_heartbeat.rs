@@ -190,4 +190,8 @@ impl Message for ConsumerGroupHeartbeatResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ConsumerGroupHeartbeatResponse {}
+impl Response for ConsumerGroupHeartbeatResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

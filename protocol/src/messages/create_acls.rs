@@ -149,4 +149,8 @@ impl Message for CreateAclsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for CreateAclsResponse {}
+impl Response for CreateAclsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -146,4 +146,10 @@ impl Message for CreatePartitionsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for CreatePartitionsResponse {}
+impl Response for CreatePartitionsResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -278,4 +278,10 @@ impl Message for CreateTopicsResponse {
     const FLEXIBLE_FROM: i16 = 5;
 }
 
-impl Response for CreateTopicsResponse {}
+impl Response for CreateTopicsResponse {
+    const THROTTLES_SINCE: i16 = 3;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

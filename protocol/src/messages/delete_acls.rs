@@ -225,4 +225,8 @@ impl Message for DeleteAclsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for DeleteAclsResponse {}
+impl Response for DeleteAclsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

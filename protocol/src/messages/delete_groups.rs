@@ -96,4 +96,10 @@ impl Message for DeleteGroupsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for DeleteGroupsResponse {}
+impl Response for DeleteGroupsResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -165,4 +165,10 @@ impl Message for DeleteRecordsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for DeleteRecordsResponse {}
+impl Response for DeleteRecordsResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -131,4 +131,8 @@ impl Message for DeleteShareGroupOffsetsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DeleteShareGroupOffsetsResponse {}
+impl Response for DeleteShareGroupOffsetsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

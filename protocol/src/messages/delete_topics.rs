@@ -133,4 +133,10 @@ impl Message for DeleteTopicsResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for DeleteTopicsResponse {}
+impl Response for DeleteTopicsResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

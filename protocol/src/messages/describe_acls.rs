@@ -200,4 +200,8 @@ impl Message for DescribeAclsResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for DescribeAclsResponse {}
+impl Response for DescribeAclsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -176,4 +176,8 @@ impl Message for DescribeClusterResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeClusterResponse {}
+impl Response for DescribeClusterResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -237,4 +237,10 @@ impl Message for DescribeConfigsResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for DescribeConfigsResponse {}
+impl Response for DescribeConfigsResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -189,4 +189,10 @@ impl Message for DescribeGroupsResponse {
     const FLEXIBLE_FROM: i16 = 5;
 }
 
-impl Response for DescribeGroupsResponse {}
+impl Response for DescribeGroupsResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

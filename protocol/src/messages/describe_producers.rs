@@ -196,4 +196,8 @@ impl Message for DescribeProducersResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeProducersResponse {}
+impl Response for DescribeProducersResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

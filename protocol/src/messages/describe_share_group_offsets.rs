@@ -227,4 +227,8 @@ impl Message for DescribeShareGroupOffsetsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeShareGroupOffsetsResponse {}
+impl Response for DescribeShareGroupOffsetsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

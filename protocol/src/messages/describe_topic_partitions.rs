@@ -253,4 +253,8 @@ impl Message for DescribeTopicPartitionsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeTopicPartitionsResponse {}
+impl Response for DescribeTopicPartitionsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

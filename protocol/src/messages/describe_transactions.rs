@@ -136,4 +136,8 @@ impl Message for DescribeTransactionsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeTransactionsResponse {}
+impl Response for DescribeTransactionsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -150,4 +150,8 @@ impl Message for DescribeUserScramCredentialsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for DescribeUserScramCredentialsResponse {}
+impl Response for DescribeUserScramCredentialsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

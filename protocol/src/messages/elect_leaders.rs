@@ -163,4 +163,8 @@ impl Message for ElectLeadersResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for ElectLeadersResponse {}
+impl Response for ElectLeadersResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -99,4 +99,10 @@ impl Message for EndTxnResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for EndTxnResponse {}
+impl Response for EndTxnResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -146,4 +146,10 @@ impl Message for FindCoordinatorResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for FindCoordinatorResponse {}
+impl Response for FindCoordinatorResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

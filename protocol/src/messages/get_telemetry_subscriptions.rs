@@ -96,4 +96,8 @@ impl Message for GetTelemetrySubscriptionsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for GetTelemetrySubscriptionsResponse {}
+impl Response for GetTelemetrySubscriptionsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

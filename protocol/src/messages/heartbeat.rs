@@ -86,4 +86,10 @@ impl Message for HeartbeatResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for HeartbeatResponse {}
+impl Response for HeartbeatResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

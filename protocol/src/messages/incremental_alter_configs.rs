@@ -171,4 +171,8 @@ impl Message for IncrementalAlterConfigsResponse {
     const FLEXIBLE_FROM: i16 = 1;
 }
 
-impl Response for IncrementalAlterConfigsResponse {}
+impl Response for IncrementalAlterConfigsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

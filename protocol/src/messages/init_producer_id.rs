@@ -142,4 +142,10 @@ impl Message for InitProducerIdResponse {
     const FLEXIBLE_FROM: i16 = 2;
 }
 
-impl Response for InitProducerIdResponse {}
+impl Response for InitProducerIdResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -220,4 +220,10 @@ impl Message for JoinGroupResponse {
     const FLEXIBLE_FROM: i16 = 6;
 }
 
-impl Response for JoinGroupResponse {}
+impl Response for JoinGroupResponse {
+    const THROTTLES_SINCE: i16 = 3;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -142,4 +142,10 @@ impl Message for LeaveGroupResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for LeaveGroupResponse {}
+impl Response for LeaveGroupResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -104,4 +104,8 @@ impl Message for ListConfigResourcesResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ListConfigResourcesResponse {}
+impl Response for ListConfigResourcesResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -117,4 +117,10 @@ impl Message for ListGroupsResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for ListGroupsResponse {}
+impl Response for ListGroupsResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

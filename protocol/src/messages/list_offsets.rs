@@ -210,4 +210,10 @@ impl Message for ListOffsetsResponse {
     const FLEXIBLE_FROM: i16 = 6;
 }
 
-impl Response for ListOffsetsResponse {}
+impl Response for ListOffsetsResponse {
+    const THROTTLES_SINCE: i16 = 3;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -162,4 +162,8 @@ impl Message for ListPartitionReassignmentsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ListPartitionReassignmentsResponse {}
+impl Response for ListPartitionReassignmentsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

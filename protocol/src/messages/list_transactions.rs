@@ -136,4 +136,8 @@ impl Message for ListTransactionsResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ListTransactionsResponse {}
+impl Response for ListTransactionsResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -316,4 +316,10 @@ impl Message for MetadataResponse {
     const FLEXIBLE_FROM: i16 = 9;
 }
 
-impl Response for MetadataResponse {}
+impl Response for MetadataResponse {
+    const THROTTLES_SINCE: i16 = 6;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

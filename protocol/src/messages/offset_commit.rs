@@ -225,4 +225,10 @@ impl Message for OffsetCommitResponse {
     const FLEXIBLE_FROM: i16 = 8;
 }
 
-impl Response for OffsetCommitResponse {}
+impl Response for OffsetCommitResponse {
+    const THROTTLES_SINCE: i16 = 4;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

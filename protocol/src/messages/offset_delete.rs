@@ -160,4 +160,8 @@ impl Message for OffsetDeleteResponse {
     const FLEXIBLE_FROM: i16 = i16::MAX;
 }
 
-impl Response for OffsetDeleteResponse {}
+impl Response for OffsetDeleteResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

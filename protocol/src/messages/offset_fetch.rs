@@ -371,4 +371,10 @@ impl Message for OffsetFetchResponse {
     const FLEXIBLE_FROM: i16 = 6;
 }
 
-impl Response for OffsetFetchResponse {}
+impl Response for OffsetFetchResponse {
+    const THROTTLES_SINCE: i16 = 4;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -194,4 +194,8 @@ impl Message for OffsetForLeaderEpochResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for OffsetForLeaderEpochResponse {}
+impl Response for OffsetForLeaderEpochResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

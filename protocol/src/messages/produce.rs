@@ -343,4 +343,10 @@ impl Message for ProduceResponse {
     const FLEXIBLE_FROM: i16 = 9;
 }
 
-impl Response for ProduceResponse {}
+impl Response for ProduceResponse {
+    const THROTTLES_SINCE: i16 = 6;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -84,4 +84,8 @@ impl Message for PushTelemetryResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for PushTelemetryResponse {}
+impl Response for PushTelemetryResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

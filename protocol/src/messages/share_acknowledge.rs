@@ -299,4 +299,8 @@ impl Message for ShareAcknowledgeResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ShareAcknowledgeResponse {}
+impl Response for ShareAcknowledgeResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -434,4 +434,8 @@ impl Message for ShareFetchResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ShareFetchResponse {}
+impl Response for ShareFetchResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

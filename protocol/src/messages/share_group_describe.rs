@@ -236,4 +236,8 @@ impl Message for ShareGroupDescribeResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ShareGroupDescribeResponse {}
+impl Response for ShareGroupDescribeResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -149,4 +149,8 @@ impl Message for ShareGroupHeartbeatResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for ShareGroupHeartbeatResponse {}
+impl Response for ShareGroupHeartbeatResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -136,4 +136,10 @@ impl Message for SyncGroupResponse {
     const FLEXIBLE_FROM: i16 = 4;
 }
 
-impl Response for SyncGroupResponse {}
+impl Response for SyncGroupResponse {
+    const THROTTLES_SINCE: i16 = 2;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -238,4 +238,10 @@ impl Message for TxnOffsetCommitResponse {
     const FLEXIBLE_FROM: i16 = 3;
 }
 
-impl Response for TxnOffsetCommitResponse {}
+impl Response for TxnOffsetCommitResponse {
+    const THROTTLES_SINCE: i16 = 1;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

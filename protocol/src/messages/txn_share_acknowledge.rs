@@ -230,7 +230,11 @@ impl Message for TxnShareAcknowledgeResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for TxnShareAcknowledgeResponse {}
+impl Response for TxnShareAcknowledgeResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -164,4 +164,8 @@ impl Message for UpdateFeaturesResponse {
     const FLEXIBLE_FROM: i16 = 0;
 }
 
-impl Response for UpdateFeaturesResponse {}
+impl Response for UpdateFeaturesResponse {
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::messages::embedded::Embedded;
-use crate::wire::Message;
+use crate::wire::{JsonReader, JsonWriter, Message, Response};
 use crate::{for_each_api, for_each_embedded};
 
 const FILES: [(&str, &str); 2] = [
@@ -90,6 +90,26 @@ fn vectors_cover_every_message_in_every_version() {
     // Kafka does not know the APIs that are drafts.
     want.retain(|(name, _)| !name.starts_with("TxnShareAcknowledge"));
     assert_eq!(have, want);
+}
+
+#[test]
+fn every_response_that_says_how_long_the_client_is_throttled_is_heard() {
+    let mut heard = 0;
+    macro_rules! hear {
+        ($($name:ident($request:ty, $response:ty)),* $(,)?) => {$(
+            let version = *<$response>::VERSIONS.end();
+            let mut json = JsonWriter::to_json(&<$response>::default(), version).unwrap();
+            if let Some(time) = json.get_mut("throttleTimeMs") {
+                *time = 1_234.into();
+                let response: $response = JsonReader::from_json(&json, version).unwrap();
+                assert_eq!(response.throttle_time_ms(), 1_234, "{}", <$response>::NAME);
+                assert!(<$response>::VERSIONS.contains(&<$response>::THROTTLES_SINCE) || <$response>::THROTTLES_SINCE == 0);
+                heard += 1;
+            }
+        )*};
+    }
+    for_each_api!(hear);
+    assert!(heard > 50, "{heard}");
 }
 
 #[test]

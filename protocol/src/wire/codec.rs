@@ -96,4 +96,14 @@ pub trait Request: Message {
 }
 
 /// A response body.
-pub trait Response: Message {}
+pub trait Response: Message {
+    /// Since this version the client waits out what [`throttle_time_ms`](Self::throttle_time_ms) says; before, the broker had waited itself
+    /// before it answered (KIP-219).
+    const THROTTLES_SINCE: i16 = 0;
+
+    /// For how long nothing more may be sent over the connection, in milliseconds, because the client has exceeded a quota. 0 of a message that
+    /// cannot say so.
+    fn throttle_time_ms(&self) -> i32 {
+        0
+    }
+}

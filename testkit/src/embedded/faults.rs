@@ -1,5 +1,7 @@
 //! What goes wrong at an embedded broker because a test says so, and what only a test can see.
 
+use ackflow_protocol::wire::ApiKey;
+
 use super::{BrokerError, EmbeddedBroker};
 use crate::core::{FaultId, FaultRule, ShareRecords};
 
@@ -48,6 +50,16 @@ impl EmbeddedBroker {
     /// [`BrokerError::Stopped`].
     pub async fn fault_hits(&self, id: FaultId) -> Result<u32, BrokerError> {
         self.call(move |cluster, _| cluster.fault_hits(id)).await
+    }
+
+    /// How many requests of an API came too early: after an answer on their connection had said that the client is throttled
+    /// ([`FaultAction::Throttle`](crate::core::FaultAction::Throttle)), and before that was over. A client that obeys sends none, but for those
+    /// that were on their way already. Cancel-safe.
+    ///
+    /// # Errors
+    /// [`BrokerError::Stopped`].
+    pub async fn early_requests(&self, api: ApiKey) -> Result<u32, BrokerError> {
+        self.call(move |cluster, _| cluster.early_requests(api)).await
     }
 
     /// Ends the locks of all records that members of a group hold, as if their time was over: each has used up a delivery attempt. Cancel-safe:

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::AcquireMode;
 use ackflow_protocol::records::{BatchBuilder, BatchOptions};
+use ackflow_protocol::wire::ApiKey;
 use ackflow_testkit::core::{Cluster, ClusterOptions, NodeOptions, ShareRecordState};
 use bytes::Bytes;
 
@@ -133,6 +134,12 @@ impl World {
                 Some(what) => self.happens(what),
             }
             self.sim.pump_cluster();
+        }
+        for api in [ApiKey::SHARE_FETCH, ApiKey::SHARE_ACKNOWLEDGE] {
+            let early = self.sim.cluster.early_requests(api);
+            self.sim
+                .oracle
+                .check(early == 0, || format!("{early} {api} requests came though their client was throttled"));
         }
         self.sim.oracle.finish();
         let mut counts = self.sim.counts.clone();

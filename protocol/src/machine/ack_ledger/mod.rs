@@ -122,6 +122,11 @@ impl AckLedger {
         self.ready(now).map(|(id, _)| *id)
     }
 
+    /// Whether anything is decided and not answered.
+    pub(crate) fn has_decisions(&self) -> bool {
+        self.partitions.values().any(Partition::has_decisions)
+    }
+
     /// Whether there is something to send now to find out what the broker has refused of what was sent together.
     pub(crate) fn is_isolating(&self, now: Instant) -> bool {
         self.ready(now).any(|(_, partition)| partition.is_isolating())

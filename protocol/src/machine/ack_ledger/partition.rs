@@ -118,6 +118,10 @@ impl Partition {
         !self.to_send.is_empty() || self.is_isolating()
     }
 
+    pub(super) fn has_decisions(&self) -> bool {
+        self.has_to_send() || self.is_in_flight()
+    }
+
     /// Whether anything can be sent now; with `all`, also what waits for its retry.
     pub(super) fn is_ready(&self, now: Instant, all: bool) -> bool {
         self.has_to_send() && (all || self.retry.is_none_or(|retry| retry.not_before <= now))

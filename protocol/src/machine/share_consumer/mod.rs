@@ -283,11 +283,11 @@ impl ShareConsumerMachine {
     /// Ends: acknowledgements that were decided go out with the end of each session, the member leaves, then
     /// [`Event::Closed`]. What is undecided is released by the broker. The driver bounds the time; when it gives up it
     /// drops the machine.
-    pub fn close(&mut self, _now: Instant) {
+    pub fn close(&mut self, now: Instant) {
         if !matches!(self.phase, Phase::Closing | Phase::Closed) {
             self.phase = Phase::Closing;
             self.end_sessions();
-            self.abandon_idle_fetches();
+            self.abandon_idle_sessions(now);
         }
     }
 
@@ -359,9 +359,12 @@ impl ShareConsumerMachine {
     }
 
     /// A fetch that the broker may hold for long has nothing to do with anything decided: closing need not wait for it,
-    /// since the broker ends the session with the connection.
-    fn abandon_idle_fetches(&mut self) {
-        let is_idle = |node: &Node| node.in_flight.is_some_and(|request| request.max_wait > node::BUSY_WAIT);
+    /// since the broker ends the session with the connection. Nor does it wait for the end of a throttle where there is nothing to say.
+    fn abandon_idle_sessions(&mut self, now: Instant) {
+        let is_idle = |node: &Node| match node.in_flight {
+            Some(request) => request.max_wait > node::BUSY_WAIT,
+            None => node.throttled_until.is_some_and(|until| now < until) && !node.ledger.has_decisions(),
+        };
         let idle: Vec<i32> = self.nodes.iter().filter(|(_, node)| is_idle(node)).map(|(id, _)| *id).collect();
         for node in idle {
             self.lose_session(node, ErrorCode::SHARE_SESSION_NOT_FOUND);

@@ -60,6 +60,8 @@ pub(super) struct Node {
     pub(super) not_before: Option<Instant>,
     /// When to look next who leads the partitions of a broker that is lost; `None` while it answers.
     pub(super) look_for_leader: Option<Instant>,
+    /// No request over the session's connection before this, because the broker throttles this client.
+    pub(super) throttled_until: Option<Instant>,
     /// No fetch for records before this.
     pub(super) no_fetch_before: Option<Instant>,
     /// Decisions are to go out without waiting for a ride.
@@ -129,6 +131,7 @@ impl Node {
             backoff: Backoff::new(options.retry_backoff, options.retry_backoff_max, seed ^ node as u64),
             not_before: None,
             look_for_leader: None,
+            throttled_until: None,
             no_fetch_before: None,
             flush: false,
             ending: false,
@@ -165,7 +168,15 @@ impl Node {
     /// The broker is lost: no request for a while, and somebody else may lead its partitions soon.
     pub(super) fn lost_connection(&mut self, now: Instant) {
         self.back_off(now);
+        self.throttled_until = None;
         self.look_for_leader = Some(now + LOOK_FOR_LEADER);
+    }
+
+    /// The broker wants nothing more for a while (KIP-219).
+    pub(super) fn throttle(&mut self, now: Instant, milliseconds: i32) {
+        if let Ok(milliseconds @ 1..) = u64::try_from(milliseconds) {
+            self.throttled_until = Some(now + Duration::from_millis(milliseconds));
+        }
     }
 
     /// Whether it is time to look who leads the partitions of this lost broker.
@@ -183,6 +194,10 @@ impl Node {
         let expiry = self.ledger.next_expiry();
         if self.in_flight.is_some() {
             return Step::Wait(expiry);
+        }
+        // What would wait in the driver would count as sent: locks count from then.
+        if let Some(until) = self.throttled_until.filter(|until| now < *until) {
+            return Step::Wait(earlier(Some(until), expiry));
         }
         if self.ending {
             return match self.session.is_open() {

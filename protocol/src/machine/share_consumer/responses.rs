@@ -66,6 +66,7 @@ impl ShareConsumerMachine {
             self.metadata.endpoint(endpoint.node_id, &endpoint.host, endpoint.port);
         }
         self.learn_lock_timeout(response.acquisition_lock_timeout_ms);
+        self.throttle(now, node_id, response.throttle_time_ms);
         if !self.whole_request(now, node_id, request, response.error_code, response.error_message) {
             return;
         }
@@ -186,6 +187,7 @@ impl ShareConsumerMachine {
             self.metadata.endpoint(endpoint.node_id, &endpoint.host, endpoint.port);
         }
         self.learn_lock_timeout(response.acquisition_lock_timeout_ms);
+        self.throttle(now, node_id, response.throttle_time_ms);
         let lock_deadline = self.lock_deadline(request);
         let policy = self.retry_policy(request.kind);
         if self.whole_request(now, node_id, request, response.error_code, response.error_message) {
@@ -410,6 +412,12 @@ impl ShareConsumerMachine {
             let (broker, api) = (node.address.clone(), request.kind.api());
             let kind = MachineErrorKind::OldBroker { broker, api, offered, least: FEATURES_SINCE, feature };
             self.fail_with(MachineError::passing(kind));
+        }
+    }
+
+    fn throttle(&mut self, now: Instant, node: i32, milliseconds: i32) {
+        if let Some(node) = self.nodes.get_mut(&node) {
+            node.throttle(now, milliseconds);
         }
     }
 

@@ -337,4 +337,10 @@ impl Message for FetchResponse {
     const FLEXIBLE_FROM: i16 = 12;
 }
 
-impl Response for FetchResponse {}
+impl Response for FetchResponse {
+    const THROTTLES_SINCE: i16 = 8;
+
+    fn throttle_time_ms(&self) -> i32 {
+        self.throttle_time_ms
+    }
+}

@@ -153,6 +153,8 @@ pub(super) struct Faults {
     later: BTreeMap<ConnectionId, Later>,
     /// Until when the requests of throttled connections wait.
     muted: BTreeMap<ConnectionId, Instant>,
+    /// How many requests came though their client was throttled.
+    early: BTreeMap<ApiKey, u32>,
 }
 
 impl Faults {
@@ -201,6 +203,12 @@ impl Cluster {
         self.faults.hits.get(&id).copied().unwrap_or_default()
     }
 
+    /// How many requests of an API came too early: after an answer on their connection had said that the client is throttled
+    /// ([`FaultAction::Throttle`]), and before that was over. A client that obeys sends none, but for those that were on their way already.
+    pub fn early_requests(&self, api: ApiKey) -> u32 {
+        self.faults.early.get(&api).copied().unwrap_or_default()
+    }
+
     /// Handles a request as the rules say.
     pub(super) fn handle_with_faults(
         &mut self,
@@ -210,6 +218,7 @@ impl Cluster {
         body: Bytes,
     ) -> Answer {
         if let Some(until) = self.faults.muted.remove(&connection).filter(|until| now < *until) {
+            *self.faults.early.entry(header.request_api_key).or_default() += 1;
             self.timers.schedule(until, Due::Request(connection, header.clone(), body));
             return Answer::Parked;
         }

@@ -13,4 +13,5 @@ mod renewal;
 mod rig;
 mod script;
 mod sequences;
+mod throttle;
 mod topics;
