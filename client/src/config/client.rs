@@ -24,6 +24,9 @@ pub struct ClientConfig {
     pub metadata_max_age: Duration,
     /// `default.api.timeout.ms`: how long a call may take with all its retries.
     pub default_api_timeout: Duration,
+    /// `bootstrap.resolve.timeout.ms`: for how long a cluster that was never reached, whose names may not resolve yet, is tried before that is an
+    /// error; 0 leaves it at 5 s. Names are resolved whenever a connection is made, and never when a client is.
+    pub bootstrap_resolve_timeout: Duration,
 }
 
 /// Keys of Kafka's clients that mean nothing to this one: they are accepted, so that a file of properties serves both.
@@ -48,6 +51,9 @@ const INT_MILLIS: u64 = i32::MAX as u64;
 /// The longest time that is taken where Kafka's setting is a long: 10 000 years would overflow clocks.
 const LONG_MILLIS: u64 = 1000 * 60 * 60 * 24 * 365 * 100;
 
+/// How long a cluster that was never reached is tried unless it is said otherwise. A broker that is just starting is there by then.
+const UNREACHED_PATIENCE: Duration = Duration::from_secs(5);
+
 impl ClientConfig {
     /// The defaults, with these bootstrap servers.
     ///
@@ -61,6 +67,7 @@ impl ClientConfig {
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_secs(300),
             default_api_timeout: Duration::from_secs(60),
+            bootstrap_resolve_timeout: Duration::ZERO,
         })
     }
 
@@ -103,6 +110,7 @@ impl ClientConfig {
         p.millis("retry.backoff.max.ms", 0..=LONG_MILLIS, &mut config.retry_backoff_max)?;
         p.millis("metadata.max.age.ms", 0..=LONG_MILLIS, &mut config.metadata_max_age)?;
         p.millis("default.api.timeout.ms", 0..=INT_MILLIS, &mut config.default_api_timeout)?;
+        p.millis("bootstrap.resolve.timeout.ms", 0..=LONG_MILLIS, &mut config.bootstrap_resolve_timeout)?;
         match p.get("security.protocol") {
             None => {}
             Some(protocol) if protocol.eq_ignore_ascii_case("PLAINTEXT") => {}
@@ -116,6 +124,11 @@ impl ClientConfig {
             }
         }
         Ok(config)
+    }
+
+    /// How long a cluster that was never reached is tried before that is an error.
+    pub(crate) fn unreached_patience(&self) -> Duration {
+        Some(self.bootstrap_resolve_timeout).filter(|time| !time.is_zero()).unwrap_or(UNREACHED_PATIENCE)
     }
 
     /// The pauses between attempts of one request.

@@ -24,4 +24,4 @@ pub use pool::Pool;
 pub(crate) use pool::address;
 pub(crate) use queue::{Answer, Inbox};
 pub(crate) use random::random;
-pub(crate) use retries::{Retries, UNREACHED_PATIENCE};
+pub(crate) use retries::Retries;

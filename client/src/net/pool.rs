@@ -10,7 +10,7 @@ use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ackflow_protocol::wire::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Address, Backoff, Connection, NetConfig, Retries, UNREACHED_PATIENCE, random};
+use super::{Address, Backoff, Connection, NetConfig, Retries, random};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
@@ -179,7 +179,7 @@ impl Pool {
 
     /// How long of `within` to wait for the cluster: not all of it for one that was never reached.
     pub(crate) fn patience(&self, within: Duration) -> Duration {
-        if self.was_reached() { within } else { within.min(UNREACHED_PATIENCE) }
+        if self.was_reached() { within } else { within.min(self.0.config.unreached_patience()) }
     }
 
     fn was_reached(&self) -> bool {

@@ -9,16 +9,13 @@ use super::random::random;
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
-/// How long a cluster that was never reached is tried before that is an error. A broker that is just starting is there by
-/// then.
-pub(crate) const UNREACHED_PATIENCE: Duration = Duration::from_secs(5);
-
 /// The attempts of one call: errors that pass are tried again, with pauses, until `default.api.timeout.ms` is over.
 #[derive(Debug)]
 pub(crate) struct Retries {
     backoff: Backoff,
     within: Duration,
     deadline: Instant,
+    patience: Duration,
     /// When it is certain that a cluster which was never reached is not there.
     unreached: Option<Instant>,
     failures: u32,
@@ -34,13 +31,14 @@ impl Retries {
     /// Attempts that may take `within` together.
     pub(crate) fn within(config: &ClientConfig, within: Duration) -> Self {
         let deadline = Instant::now() + within;
-        Self { backoff: config.retry_backoff(), within, deadline, unreached: None, failures: 0, last: None }
+        let (backoff, patience) = (config.retry_backoff(), config.unreached_patience());
+        Self { backoff, within, deadline, patience, unreached: None, failures: 0, last: None }
     }
 
     /// The same for a cluster that was never `reached`: a wrong address should be told soon, not when all time is over.
     #[must_use]
     pub(crate) fn reached(mut self, reached: bool) -> Self {
-        self.unreached = (!reached).then(|| Instant::now() + UNREACHED_PATIENCE);
+        self.unreached = (!reached).then(|| Instant::now() + self.patience);
         self
     }
 

@@ -56,6 +56,11 @@ pub struct ShareConsumerConfig {
     /// locks of records that the application was handed are renewed by themselves until it has decided about them (KIP-1222). Off by
     /// default.
     pub auto_renew: Option<AutoRenew>,
+    /// `allow.auto.create.topics`: whether a broker that creates topics by itself (`auto.create.topics.enable`) may create those that are
+    /// subscribed to and do not exist. Off by default, unlike in Kafka: a misspelt name is an error then, and no new topic.
+    pub allow_auto_create_topics: bool,
+    /// `exclude.internal.topics`: whether a subscription by pattern leaves out Kafka's internal topics. By name they can be subscribed to.
+    pub exclude_internal_topics: bool,
     /// `check.crcs`: whether corrupt batches are looked for.
     pub check_crcs: bool,
     /// `ackflow.decompression.max.bytes`: how far one batch may inflate.
@@ -77,14 +82,8 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Keys of Kafka's consumers that mean nothing here: records are bytes, and share fetches have no limit by partition.
-const IGNORED: &[&str] = &[
-    "allow.auto.create.topics",
-    "auto.commit.interval.ms",
-    "exclude.internal.topics",
-    "key.deserializer",
-    "max.partition.fetch.bytes",
-    "value.deserializer",
-];
+const IGNORED: &[&str] =
+    &["auto.commit.interval.ms", "key.deserializer", "max.partition.fetch.bytes", "value.deserializer"];
 
 impl ShareConsumerConfig {
     /// Begins with the defaults.
@@ -109,6 +108,8 @@ impl ShareConsumerConfig {
             fetch_max_wait: defaults.fetch_max_wait,
             max_poll_interval: defaults.max_poll_interval,
             auto_renew: None,
+            allow_auto_create_topics: defaults.allow_auto_create_topics,
+            exclude_internal_topics: true,
             check_crcs: true,
             decompression_limit: DEFAULT_DECOMPRESSION_LIMIT,
         }
@@ -140,6 +141,8 @@ impl ShareConsumerConfig {
         p.millis("fetch.max.wait.ms", 0..=i32::MAX as u64, &mut config.fetch_max_wait)?;
         p.millis("max.poll.interval.ms", 1..=i32::MAX as u64, &mut config.max_poll_interval)?;
         config.auto_renew = read_auto_renew(&mut p)?;
+        p.boolean("allow.auto.create.topics", &mut config.allow_auto_create_topics)?;
+        p.boolean("exclude.internal.topics", &mut config.exclude_internal_topics)?;
         p.boolean("check.crcs", &mut config.check_crcs)?;
         p.number("ackflow.decompression.max.bytes", 1..=u32::MAX as usize, &mut config.decompression_limit)?;
         p.finish(&[IGNORED, IGNORED_CLIENT_KEYS].concat())?;
@@ -193,6 +196,7 @@ impl ShareConsumerConfig {
             retry_backoff_max: self.client.retry_backoff_max,
             metadata_max_age: self.client.metadata_max_age,
             default_api_timeout: self.client.default_api_timeout,
+            allow_auto_create_topics: self.allow_auto_create_topics,
             check_crcs: self.check_crcs,
             decompression_limit: self.decompression_limit,
             ..ShareConsumerOptions::new(&self.group_id, member_id)
@@ -286,6 +290,16 @@ impl ShareConsumerBuilder {
     /// `ackflow.renew.enable=true`, with these limits.
     pub fn auto_renew(self, renew: AutoRenew) -> Self {
         self.set(|config| config.auto_renew = Some(renew))
+    }
+
+    /// `allow.auto.create.topics`.
+    pub fn allow_auto_create_topics(self, allow: bool) -> Self {
+        self.set(|config| config.allow_auto_create_topics = allow)
+    }
+
+    /// `exclude.internal.topics`.
+    pub fn exclude_internal_topics(self, exclude: bool) -> Self {
+        self.set(|config| config.exclude_internal_topics = exclude)
     }
 
     /// `check.crcs`.

@@ -169,6 +169,11 @@ impl Connections {
         }
     }
 
+    /// How long a cluster that was never reached is tried before that is an error.
+    pub(super) fn unreached_patience(&self) -> Duration {
+        self.config.unreached_patience()
+    }
+
     /// What names the cluster in an error that is no single broker's.
     pub(super) fn cluster(&self) -> String {
         format!("of bootstrap.servers={}", self.config.bootstrap_servers)

@@ -64,8 +64,8 @@ impl Driver {
     ) -> Self {
         Self {
             machine,
+            reach: Reach::new(connections.unreached_patience()),
             connections,
-            reach: Reach::new(),
             commands,
             notices,
             status,

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use super::connections::Role;
 use crate::error::ClientError;
-use crate::net::UNREACHED_PATIENCE;
 
 /// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
 /// its session with the cluster ends, by default after 9 s.
@@ -17,6 +16,8 @@ const NAMED_PATIENCE: Duration = Duration::from_secs(15);
 /// How connecting went so far, by kind of connection.
 #[derive(Debug)]
 pub(super) struct Reach {
+    /// How long a cluster is tried that was never reached.
+    patience: Duration,
     any: Attempts,
     coordinator: Attempts,
     session: Attempts,
@@ -32,9 +33,9 @@ enum Attempts {
 }
 
 impl Reach {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(patience: Duration) -> Self {
         let never = Attempts::Never(None);
-        Self { any: never, coordinator: never, session: never }
+        Self { patience, any: never, coordinator: never, session: never }
     }
 
     /// An attempt that began at `began` ended at `now`: the error that is due, if one is.
@@ -46,7 +47,7 @@ impl Reach {
         result: Result<(), ClientError>,
     ) -> Option<ClientError> {
         let (attempts, patience) = match role {
-            Role::Any => (&mut self.any, UNREACHED_PATIENCE),
+            Role::Any => (&mut self.any, self.patience),
             Role::Coordinator(_) => (&mut self.coordinator, NAMED_PATIENCE),
             Role::Session(_) => (&mut self.session, NAMED_PATIENCE),
         };
@@ -83,6 +84,8 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
+    const PATIENCE: Duration = Duration::from_secs(5);
+
     fn failure() -> Result<(), ClientError> {
         Err(ClientError::new(ErrorKind::Unreachable, "connecting", "refused"))
     }
@@ -90,7 +93,7 @@ mod tests {
     #[test]
     fn who_never_reached_a_broker_hears_of_it_every_few_seconds() {
         let start = Instant::now();
-        let mut reach = Reach::new();
+        let mut reach = Reach::new(PATIENCE);
         let mut heard = Vec::new();
         for second in 0..12 {
             let now = start + Duration::from_secs(second);
@@ -105,13 +108,13 @@ mod tests {
     fn one_long_attempt_counts_from_where_it_began() {
         let start = Instant::now();
         let ended = start + Duration::from_secs(10);
-        assert!(Reach::new().attempted(Role::Any, start, ended, failure()).is_some());
+        assert!(Reach::new(PATIENCE).attempted(Role::Any, start, ended, failure()).is_some());
     }
 
     #[test]
     fn who_has_reached_a_broker_once_is_left_to_retry() {
         let start = Instant::now();
-        let mut reach = Reach::new();
+        let mut reach = Reach::new(PATIENCE);
         assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
         for second in 0..600 {
             let now = start + Duration::from_secs(second);

@@ -90,4 +90,5 @@ cases! {
     membership::a_consumer_can_leave_and_subscribe_again;
     membership::row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll;
     membership::an_unknown_topic_is_named_and_served_once_it_exists;
+    membership::a_topic_may_be_created_by_subscribing_to_it_where_that_is_allowed;
 }

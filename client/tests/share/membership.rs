@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use ackflow_client::ClientError;
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumer};
 use ackflow_protocol::wire::ErrorCode;
 
@@ -89,6 +90,23 @@ pub(crate) async fn an_unknown_topic_is_named_and_served_once_it_exists(cluster:
         got += consumer.poll(SECOND).await.map_or(0, |records| records.len());
     }
     assert_eq!(got, 10);
+    consumer.close(10 * SECOND).await.unwrap();
+}
+
+pub(crate) async fn a_topic_may_be_created_by_subscribing_to_it_where_that_is_allowed(cluster: Cluster) {
+    let topic = format!("{}-made", cluster.topic);
+    let mut consumer = ShareConsumer::new(cluster.config().allow_auto_create_topics(true).build().unwrap()).unwrap();
+    consumer.subscribe([&topic]).unwrap();
+    let deadline = Instant::now() + 30 * SECOND;
+    while consumer.assignment().is_empty() {
+        assert!(Instant::now() < deadline, "the topic is not assigned within 30 s");
+        // Until it is there, it does not exist.
+        let polled = consumer.poll(SECOND / 10).await;
+        let is_unknown = |error: &ClientError| error.code() == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        assert!(polled.as_ref().err().is_none_or(is_unknown), "{polled:?}");
+    }
+    let described = cluster.admin.describe_topics([&topic]).await.unwrap().remove(&topic).unwrap().unwrap();
+    assert_eq!(described.partitions.len(), consumer.assignment().len());
     consumer.close(10 * SECOND).await.unwrap();
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Metadata {
     max_age: Duration,
     spacing: Duration,
     backoff: Backoff,
+    /// Whether brokers may create the wanted topics that do not exist.
+    may_create: bool,
     events: VecDeque<MetadataEvent>,
 }
 
@@ -115,8 +117,15 @@ impl Metadata {
             max_age,
             spacing: retry_backoff,
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
+            may_create: false,
             events: VecDeque::new(),
         }
+    }
+
+    /// Sets whether brokers may create the wanted topics that do not exist.
+    pub(crate) fn may_create(mut self, may_create: bool) -> Self {
+        self.may_create = may_create;
+        self
     }
 
     /// Sets the topics to know about, by name.
@@ -276,7 +285,7 @@ impl Metadata {
         };
         Step::Send(MetadataRequest {
             topics: Some(topics),
-            allow_auto_topic_creation: false,
+            allow_auto_topic_creation: self.may_create && by == AskBy::Names,
             ..MetadataRequest::default()
         })
     }

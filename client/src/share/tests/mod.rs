@@ -3,6 +3,7 @@
 mod connections;
 mod consumer;
 mod for_each;
+mod keys;
 mod owned;
 mod parts;
 mod unread;

@@ -135,7 +135,8 @@ impl ShareConsumerMachine {
                 retry_backoff_max,
                 seed ^ 2,
             ),
-            metadata: Metadata::new(options.metadata_max_age, retry_backoff, retry_backoff_max, seed ^ 3),
+            metadata: Metadata::new(options.metadata_max_age, retry_backoff, retry_backoff_max, seed ^ 3)
+                .may_create(options.allow_auto_create_topics),
             nodes: BTreeMap::new(),
             paused: BTreeMap::new(),
             demand: Demand::default(),

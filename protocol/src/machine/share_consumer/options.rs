@@ -43,6 +43,9 @@ pub struct ShareConsumerOptions {
     pub retry_backoff_max: Duration,
     /// `metadata.max.age.ms`.
     pub metadata_max_age: Duration,
+    /// `allow.auto.create.topics`: whether a broker that creates topics by itself (`auto.create.topics.enable`) may create those that are
+    /// subscribed to and do not exist. Kafka's default is true; here it is false, so that a misspelt name is named.
+    pub allow_auto_create_topics: bool,
     /// `default.api.timeout.ms`: how long an acknowledgement is tried again.
     pub default_api_timeout: Duration,
     /// `check.crcs`.
@@ -68,6 +71,7 @@ impl ShareConsumerOptions {
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_secs(300),
+            allow_auto_create_topics: false,
             default_api_timeout: Duration::from_secs(60),
             check_crcs: true,
             decompression_limit: DEFAULT_DECOMPRESSION_LIMIT,

@@ -31,17 +31,16 @@ fn a_topic_that_does_not_exist_is_named_once_and_not_before_it_could_have_been_h
 }
 
 #[test]
-fn metadata_asks_for_no_topic_to_be_made() {
-    let rig = {
-        let mut rig = Rig::new();
+fn metadata_asks_for_no_topic_to_be_made_unless_that_is_wanted() {
+    for wanted in [false, true] {
+        let mut rig = Rig::with(|options| options.allow_auto_create_topics |= wanted);
         rig.subscribe(&["nope"]);
-        rig
-    };
-    let asked = rig.log.iter().find_map(|sent| match &sent.request {
-        ClientRequest::Metadata(request) => Some(request.allow_auto_topic_creation),
-        _ => None,
-    });
-    assert_eq!(asked, Some(false));
+        let asked = rig.log.iter().find_map(|sent| match &sent.request {
+            ClientRequest::Metadata(request) => Some(request.allow_auto_topic_creation),
+            _ => None,
+        });
+        assert_eq!(asked, Some(wanted));
+    }
 }
 
 #[test]
