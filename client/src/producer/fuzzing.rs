@@ -1,6 +1,6 @@
 //! Sequences of what an application, a network and leaders of any kind do to the queue of a partition.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ const TAKES: usize = 1_000;
 /// Where more batches are in flight than may be; where the queue waits for a time that has passed; where a record ends
 /// more than once or never, or is confirmed without being in the log; where a batch that is sent again has other bytes
 /// under the same number; and, of an idempotent producer that never gives up, where a record is in the log twice, or out of
-/// order, or without being confirmed.
+/// order, or without being confirmed. A leader refuses a producer id for good only where the producer knows of all that was
+/// appended: what it cannot know comes again under another id, as with Kafka's own producer.
 pub fn producer_queue(start: StdInstant, data: &[u8]) {
     let mut input = Input::new(&data[..data.len().min(LONGEST_INPUT)]);
     let mut world = World::new(Instant::from_std(start), &mut input);
@@ -134,6 +135,8 @@ struct World {
     room: Arc<Semaphore>,
     deliveries: Vec<DeliveryFuture>,
     in_flight: VecDeque<Batch>,
+    /// Values that were appended without an answer.
+    untold: BTreeSet<u64>,
     /// The last few batches that were taken.
     sent: VecDeque<Numbered>,
     /// Whether a batch may have been given up that was sent.
@@ -165,6 +168,7 @@ impl World {
             room: Arc::new(Semaphore::new(ROOM)),
             deliveries: Vec::new(),
             in_flight: VecDeque::new(),
+            untold: BTreeSet::new(),
             sent: VecDeque::new(),
             gave_up: false,
             is_closed: false,
@@ -178,14 +182,14 @@ impl World {
             5..=7 => self.take_all(input.once_in(2)),
             8 | 9 => {
                 for _ in 0..=input.below(3) {
-                    self.answer(|world, batch| world.log.append(&batch.records));
+                    self.answer(Self::append);
                 }
             }
             10 => {
                 let was_appended = input.once_in(2);
                 self.answer(|world, batch| {
                     if was_appended {
-                        world.log.append(&batch.records);
+                        world.append_untold(batch);
                     }
                     again()
                 });
@@ -196,7 +200,7 @@ impl World {
                 for index in 0..self.in_flight.len() {
                     self.answer(|world, batch| {
                         if index < got {
-                            world.log.append(&batch.records);
+                            world.append_untold(batch);
                         }
                         again()
                     });
@@ -214,9 +218,12 @@ impl World {
                     // A leader that has a batch says so.
                     let (.., values) = contents(&batch.records);
                     if values.iter().any(|value| world.log.values.contains(value)) {
-                        return world.log.append(&batch.records);
+                        return world.append(batch);
                     }
-                    refused()
+                    match refused() {
+                        Verdict::Fenced(_) if !world.untold.is_empty() => again(),
+                        verdict => verdict,
+                    }
                 });
             }
             _ => match input.below(16) {
@@ -304,6 +311,23 @@ impl World {
         assert!(self.in_flight.len() <= self.limits.max_in_flight, "too many in flight");
     }
 
+    /// The leader appends a batch, and says so.
+    fn append(&mut self, batch: &Batch) -> Verdict {
+        let (.., values) = contents(&batch.records);
+        for value in &values {
+            self.untold.remove(value);
+        }
+        self.log.append(&batch.records)
+    }
+
+    /// The leader may append a batch, and its answer is lost.
+    fn append_untold(&mut self, batch: &Batch) {
+        if matches!(self.log.append(&batch.records), Verdict::Appended(_)) {
+            let (.., values) = contents(&batch.records);
+            self.untold.extend(values);
+        }
+    }
+
     /// The oldest batch in flight has its answer.
     fn answer(&mut self, verdict: impl FnOnce(&mut Self, &Batch) -> Verdict) {
         if let Some(batch) = self.in_flight.pop_front() {
@@ -321,7 +345,7 @@ impl World {
                 break;
             }
             while !self.in_flight.is_empty() {
-                self.answer(|world, batch| world.log.append(&batch.records));
+                self.answer(Self::append);
             }
             self.now += Duration::from_secs(2);
         }
