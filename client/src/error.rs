@@ -67,6 +67,8 @@ pub enum ErrorKind {
     Malformed,
     /// The broker answered with this code.
     Broker(ErrorCode),
+    /// Another process has taken this client's place, since both have the same id.
+    Fenced,
     /// The client or connection was closed by its owner.
     Closed,
 }
@@ -176,6 +178,7 @@ impl ClientError {
             | ErrorKind::Invalid
             | ErrorKind::UnsupportedVersion
             | ErrorKind::Malformed
+            | ErrorKind::Fenced
             | ErrorKind::Closed => false,
         }
     }
@@ -183,7 +186,7 @@ impl ClientError {
     /// Who has to act.
     pub fn fault(&self) -> Fault {
         match self.0.kind {
-            ErrorKind::Config | ErrorKind::Invalid | ErrorKind::Closed => Fault::Caller,
+            ErrorKind::Config | ErrorKind::Invalid | ErrorKind::Fenced | ErrorKind::Closed => Fault::Caller,
             ErrorKind::Unreachable | ErrorKind::NotSent | ErrorKind::Disconnected | ErrorKind::TimedOut => {
                 Fault::Network
             }

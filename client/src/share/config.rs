@@ -31,8 +31,8 @@ pub struct ShareConsumerConfig {
     /// `group.id`.
     pub group_id: String,
     /// `ackflow.member.id`: the id of this member, 1 to 36 characters; a random one by default. A member that comes back under the id it had
-    /// takes its old place at once, where otherwise the group waits for the old member's session to time out. Two at a time must not use
-    /// one id.
+    /// takes its old place at once, where otherwise the group waits for the old member's session to time out. Of two at a time that use one
+    /// id the older stops, with an error of [`ErrorKind::Fenced`](crate::ErrorKind::Fenced), once it asks for records.
     pub member_id: Option<String>,
     /// `client.rack`.
     pub client_rack: Option<String>,

@@ -305,6 +305,19 @@ impl Connections {
         }
     }
 
+    /// Closes the connections of all sessions, with nothing said. What is still under way on them fails by itself.
+    pub(super) fn end_sessions(&mut self) {
+        self.slots.retain(|role, slot| {
+            let is_session = matches!(role, Role::Session(_));
+            if let Slot::Open(open) = slot
+                && is_session
+            {
+                open.connection.close();
+            }
+            !is_session
+        });
+    }
+
     fn call(&mut self, role: Role, generation: u64, connection: Connection, wanted: Wanted) {
         let Wanted { id, request, least_version } = wanted;
         let inbox = &self.inbox.0;

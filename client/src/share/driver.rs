@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, Output, RequestFailure,
-    ShareConsumerMachine, TopicIdPartition,
+    AckId, AckRange, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, MachineErrorKind, Output,
+    RequestFailure, ShareConsumerMachine, TopicIdPartition,
 };
 use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -267,6 +267,10 @@ impl Driver {
             }
             Event::Failed(error) => match failures::of_machine(&error) {
                 Some(told) => {
+                    if matches!(error.kind, MachineErrorKind::MemberTaken { .. }) {
+                        // A broker takes back what was acquired over a connection that ends, unless the other process has the session.
+                        self.connections.end_sessions();
+                    }
                     let told = told.at(failures::place(&error).unwrap_or_else(|| self.connections.cluster()));
                     self.tell(Notice::Failed { error: told, fatal: error.fatal });
                 }

@@ -16,6 +16,7 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
         (MachineErrorKind::ShareGroupsDisabled | MachineErrorKind::OldBroker { .. }, _) => {
             ErrorKind::UnsupportedVersion
         }
+        (MachineErrorKind::MemberTaken { .. }, _) => ErrorKind::Fenced,
         (_, Some(code)) => ErrorKind::Broker(code),
         (_, None) => ErrorKind::Malformed,
     };
@@ -25,9 +26,9 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
 /// The broker that an error is about, where it is about one alone.
 pub(super) fn place(error: &MachineError) -> Option<String> {
     match &error.kind {
-        MachineErrorKind::OldBroker { broker, .. } | MachineErrorKind::SessionLimit { broker } => {
-            Some(broker.to_string())
-        }
+        MachineErrorKind::OldBroker { broker, .. }
+        | MachineErrorKind::SessionLimit { broker }
+        | MachineErrorKind::MemberTaken { broker, .. } => Some(broker.to_string()),
         _ => None,
     }
 }

@@ -89,6 +89,8 @@ cases! {
     membership::a_consumer_that_is_dropped_gives_its_records_back_at_once;
     membership::a_consumer_can_leave_and_subscribe_again;
     membership::row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll;
+    membership::a_member_that_comes_back_under_its_id_takes_the_place_of_its_dead_self_at_once;
+    membership::of_two_that_live_under_one_id_the_older_stops_with_an_error_and_disturbs_the_other_no_more;
     membership::an_unknown_topic_is_named_and_served_once_it_exists;
     membership::a_topic_may_be_created_by_subscribing_to_it_where_that_is_allowed;
 }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ackflow_client::ClientError;
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumer};
+use ackflow_client::{ClientError, ErrorKind};
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::cluster::{Cluster, SECOND, Seen, eventually};
@@ -72,6 +72,100 @@ pub(crate) async fn a_consumer_can_leave_and_subscribe_again(cluster: Cluster) {
     assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
     consumer.close(10 * SECOND).await.unwrap();
     cluster.no_lag_is_left().await;
+}
+
+/// A process with a member in it, of which nothing is left from one moment to the next.
+fn process() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+pub(crate) async fn a_member_that_comes_back_under_its_id_takes_the_place_of_its_dead_self_at_once(cluster: Cluster) {
+    for partition in 0..3 {
+        cluster.produce(partition, 0..10).await;
+    }
+    let config = || cluster.config().member_id("the-one");
+    let dying = process();
+    let (end, ended) = tokio::sync::oneshot::channel();
+    let (dead_config, topic) = (config().build().unwrap(), cluster.topic.clone());
+    dying.spawn(async move {
+        let mut consumer = OwnedShareConsumer::new(dead_config).unwrap();
+        consumer.subscribe([topic]).unwrap();
+        let mut held = Vec::new();
+        while held.len() < 3 {
+            held.extend(consumer.poll(20 * SECOND).await.unwrap());
+        }
+        end.send(()).unwrap();
+        std::future::pending::<()>().await;
+    });
+    ended.await.unwrap();
+    // Its sockets are closed when this is done, as when a process is killed.
+    tokio::task::spawn_blocking(move || dying.shutdown_timeout(5 * SECOND)).await.unwrap();
+    let begun = Instant::now();
+    let mut consumer = cluster.owned(config());
+    let mut seen = Seen::default();
+    let first = consumer.poll(20 * SECOND).await.unwrap().unwrap();
+    assert!(begun.elapsed() < 2 * SECOND, "{:?}", begun.elapsed());
+    let mut next = Some(first);
+    while let Some(delivery) = next.take() {
+        delivery.records().for_each(|record| record.map(|r| seen.add(r.partition, r.offset)).unwrap());
+        delivery.accept().await.unwrap();
+        if seen.len() < 30 {
+            next = consumer.poll(20 * SECOND).await.unwrap();
+        }
+    }
+    assert!(
+        begun.elapsed() < 4 * SECOND,
+        "all three partitions, and not after a session timeout: {:?}",
+        begun.elapsed()
+    );
+    consumer.close(10 * SECOND).await.unwrap();
+    cluster.no_lag_is_left().await;
+}
+
+pub(crate) async fn of_two_that_live_under_one_id_the_older_stops_with_an_error_and_disturbs_the_other_no_more(
+    cluster: Cluster,
+) {
+    let cluster = cluster.with_one_partition().await;
+    let config = || cluster.config().member_id("the-one");
+    let mut older = cluster.owned(config());
+    cluster.produce(0, 0..10).await;
+    older.poll(20 * SECOND).await.unwrap().unwrap().accept().await.unwrap();
+    let held = {
+        cluster.produce(0, 10..20).await;
+        older.poll(20 * SECOND).await.unwrap().unwrap()
+    };
+    let older = tokio::spawn(async move {
+        let error = older.poll(20 * SECOND).await.unwrap_err();
+        (older, error)
+    });
+    let mut newer = cluster.owned(config());
+    while newer.assignment().is_empty() {
+        assert!(newer.poll(SECOND / 20).await.unwrap().is_none());
+    }
+    let newer = tokio::spawn(async move {
+        let delivery = newer.poll(30 * SECOND).await.unwrap().unwrap();
+        (newer, delivery)
+    });
+    let (older, error) = older.await.unwrap();
+    assert_eq!((error.kind(), error.is_retriable()), (ErrorKind::Fenced, false));
+    let text = error.to_string();
+    assert!(text.contains("the-one") && text.contains("ackflow.member.id") && text.contains(&cluster.group), "{text}");
+    assert!(older.failure().is_some());
+    assert!(held.accept().await.is_err());
+    older.close(10 * SECOND).await.unwrap();
+
+    cluster.produce(0, 20..30).await;
+    let (mut newer, delivery) = newer.await.unwrap();
+    assert_eq!((delivery.first_offset(), delivery.max_delivery_count()), (20, 1));
+    delivery.accept().await.unwrap();
+    // It heartbeats while it waits, and would hear that the group knows it no more.
+    assert!(newer.poll(6 * SECOND).await.unwrap().is_none());
+    assert_eq!(newer.assignment().len(), 1);
+    cluster.produce(0, 30..40).await;
+    let delivery = newer.poll(20 * SECOND).await.unwrap().unwrap();
+    assert_eq!((delivery.first_offset(), delivery.max_delivery_count()), (30, 1));
+    delivery.accept().await.unwrap();
+    newer.close(10 * SECOND).await.unwrap();
 }
 
 pub(crate) async fn an_unknown_topic_is_named_and_served_once_it_exists(cluster: Cluster) {

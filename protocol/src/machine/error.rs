@@ -36,6 +36,7 @@ impl MachineError {
             Kind::UnknownTopic { .. } => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
             Kind::GroupFull { .. } => Some(ErrorCode::GROUP_MAX_SIZE_REACHED),
             Kind::SessionLimit { .. } => Some(ErrorCode::SHARE_SESSION_LIMIT_REACHED),
+            Kind::MemberTaken { .. } => Some(ErrorCode::INVALID_SHARE_SESSION_EPOCH),
             Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
             Kind::PollInterval { .. } | Kind::AcquiredRange { .. } | Kind::Unreadable { .. } => None,
         }
@@ -125,6 +126,21 @@ pub enum MachineErrorKind {
     GroupFull {
         /// The group.
         group: String,
+    },
+
+    /// Another process that lives has become the same member, since it was given the same id. This one has stopped, and has told neither the group
+    /// nor a broker, who would take it for the other.
+    #[error(
+        "another process has become the member {member} (ackflow.member.id) of group {group} and works in its place, as its \
+         share session with the broker shows: this one has stopped; give each process an id of its own, or none"
+    )]
+    MemberTaken {
+        /// Id of the member.
+        member: String,
+        /// The group.
+        group: String,
+        /// The broker whose session the other one has.
+        broker: BrokerAddress,
     },
 
     /// A broker has as many share sessions as it may have. It is asked again, and its partitions stand still until it has room.

@@ -12,6 +12,9 @@
 //! ShareFetch and ShareAcknowledge count with the one epoch. A ShareAcknowledge cannot open a session, and the fetch
 //! that opens one carries no acknowledgements. The broker ends the session with its connection, so each loss of the
 //! connection is a reset.
+//!
+//! A broker that says that the epoch is another one is asked again with the same. Where it says so again, over a connection
+//! that lives and of a session in which this side cannot have lost count, somebody else has opened the session anew.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +30,12 @@ pub(crate) struct ShareSession {
     listed: BTreeSet<TopicIdPartition>,
     /// The partitions to fetch from.
     wanted: BTreeSet<TopicIdPartition>,
+    /// What the last fetch listed and forgot, which the broker has not taken if it refused the fetch.
+    unconfirmed: (Vec<TopicIdPartition>, Vec<TopicIdPartition>),
+    /// Whether the broker has taken every request of the session so far, as its answers say.
+    is_sure: bool,
+    /// Whether the broker said that the epoch is another one, and has taken no request since.
+    is_doubted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +44,17 @@ enum State {
     Opening,
     Open(i32),
     Closing,
+}
+
+/// What it means that the broker says that the epoch is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// This side may have lost count: the session has to be opened anew.
+    Lost,
+    /// Nothing yet: the same epoch has to be said again.
+    Doubted,
+    /// Another process has opened the session anew.
+    Taken,
 }
 
 /// What a fetch says about the session.
@@ -54,6 +74,9 @@ impl ShareSession {
             state: State::Closed,
             listed: BTreeSet::new(),
             wanted: BTreeSet::new(),
+            unconfirmed: Default::default(),
+            is_sure: false,
+            is_doubted: false,
         }
     }
 
@@ -105,6 +128,7 @@ impl ShareSession {
                 let forget: Vec<TopicIdPartition> = self.listed.difference(&self.wanted).copied().collect();
                 self.listed.extend(&add);
                 forget.iter().for_each(|partition| _ = self.listed.remove(partition));
+                self.unconfirmed = (add.clone(), forget.clone());
                 Some(FetchStep { epoch, add, forget })
             }
             State::Opening | State::Closing => None,
@@ -127,8 +151,21 @@ impl ShareSession {
         })
     }
 
-    /// The broker took the request of the epoch that was begun last.
+    /// The broker has taken the request of the epoch that was begun last.
     pub(crate) fn accepted(&mut self) {
+        self.is_sure |= self.state == State::Opening;
+        self.advance();
+    }
+
+    /// The broker has most likely taken the request of the epoch that was begun last, though its answer is an error.
+    pub(crate) fn failed(&mut self) {
+        self.is_sure = false;
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        self.is_doubted = false;
+        self.unconfirmed = Default::default();
         self.state = match self.state {
             State::Opening | State::Open(i32::MAX) => State::Open(1),
             State::Open(epoch) => State::Open(epoch + 1),
@@ -136,11 +173,27 @@ impl ShareSession {
         };
     }
 
+    /// The broker says that the session has another epoch than the request that was begun last.
+    pub(crate) fn refused(&mut self) -> Refusal {
+        if !self.is_sure || !self.is_open() {
+            return Refusal::Lost;
+        }
+        let (added, forgotten) = std::mem::take(&mut self.unconfirmed);
+        added.iter().for_each(|partition| _ = self.listed.remove(partition));
+        self.listed.extend(forgotten);
+        match std::mem::replace(&mut self.is_doubted, true) {
+            false => Refusal::Doubted,
+            true => Refusal::Taken,
+        }
+    }
+
     /// The session is gone, or may be. Returns whether there was one to lose.
     pub(crate) fn reset(&mut self) -> bool {
         let lost = matches!(self.state, State::Open(_) | State::Closing);
         self.state = State::Closed;
         self.listed.clear();
+        self.unconfirmed = Default::default();
+        (self.is_sure, self.is_doubted) = (false, false);
         lost
     }
 }
@@ -185,6 +238,35 @@ mod tests {
         assert!(!session.has_to_forget());
         let step = session.begin_fetch().unwrap();
         assert_eq!(step, FetchStep { epoch: 2, add: vec![], forget: vec![] });
+    }
+
+    #[test]
+    fn a_refused_epoch_is_said_again_with_all_that_the_broker_did_not_take() {
+        let mut session = open(&[0, 1]);
+        session.want([0, 2].map(partition).into());
+        let step = session.begin_fetch().unwrap();
+        assert_eq!(session.refused(), Refusal::Doubted);
+        assert!(session.lists(partition(1)) && !session.lists(partition(2)));
+        assert_eq!(session.begin_fetch().unwrap(), step);
+        session.accepted();
+        assert!(!session.lists(partition(1)) && session.lists(partition(2)));
+        session.begin_fetch().unwrap();
+        assert_eq!(session.refused(), Refusal::Doubted, "a request that was taken ends the doubt");
+        assert_eq!(session.begin_acknowledge(), Some(2));
+        assert_eq!(session.refused(), Refusal::Taken);
+    }
+
+    #[test]
+    fn a_session_in_which_a_request_has_failed_may_have_lost_count() {
+        let mut session = open(&[0]);
+        session.begin_fetch().unwrap();
+        session.failed();
+        session.begin_fetch().unwrap();
+        assert_eq!(session.refused(), Refusal::Lost);
+        session.reset();
+        session.begin_fetch().unwrap();
+        session.accepted();
+        assert_eq!(session.refused(), Refusal::Doubted);
     }
 
     #[test]

@@ -102,7 +102,8 @@ pub(crate) enum Chaos {
     Over,
 }
 
-/// Errors that a broker may give to a whole request, of each API that a member uses.
+/// Errors that a broker may give to a whole request, of each API that a member uses. INVALID_SHARE_SESSION_EPOCH, of a session in which nothing
+/// has failed, is no error of a broker: it tells that another process has the session.
 const REFUSALS: [(ApiKey, &[ErrorCode]); 5] = [
     (ApiKey::METADATA, &[ErrorCode::REBOOTSTRAP_REQUIRED, ErrorCode::UNKNOWN_SERVER_ERROR]),
     (ApiKey::FIND_COORDINATOR, &[ErrorCode::COORDINATOR_NOT_AVAILABLE, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS]),
@@ -120,16 +121,12 @@ const REFUSALS: [(ApiKey, &[ErrorCode]); 5] = [
         ApiKey::SHARE_FETCH,
         &[
             ErrorCode::SHARE_SESSION_NOT_FOUND,
-            ErrorCode::INVALID_SHARE_SESSION_EPOCH,
             ErrorCode::SHARE_SESSION_LIMIT_REACHED,
             ErrorCode::UNKNOWN_SERVER_ERROR,
             ErrorCode::UNKNOWN_TOPIC_ID,
         ],
     ),
-    (
-        ApiKey::SHARE_ACKNOWLEDGE,
-        &[ErrorCode::SHARE_SESSION_NOT_FOUND, ErrorCode::INVALID_SHARE_SESSION_EPOCH, ErrorCode::UNKNOWN_SERVER_ERROR],
-    ),
+    (ApiKey::SHARE_ACKNOWLEDGE, &[ErrorCode::SHARE_SESSION_NOT_FOUND, ErrorCode::UNKNOWN_SERVER_ERROR]),
 ];
 
 /// Errors that a partition may have.

@@ -285,6 +285,17 @@ impl AckLedger {
         }
     }
 
+    /// The broker has taken nothing of the request that is out: all that it said is to be said again.
+    pub(crate) fn not_taken(&mut self, now: Instant, policy: RetryPolicy) {
+        for id in self.in_flight_partitions() {
+            if let Some(partition) = self.partitions.get_mut(&id) {
+                partition.not_taken(now, policy);
+                let expiry = partition.next_expiry();
+                self.expires(expiry);
+            }
+        }
+    }
+
     /// The request could not be sent because it renews, which this broker does not know. The rest is to be sent again.
     pub(crate) fn refuse_renewals(&mut self, now: Instant) {
         for id in self.in_flight_partitions() {

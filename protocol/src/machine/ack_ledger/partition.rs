@@ -281,6 +281,12 @@ impl Partition {
         }
     }
 
+    /// What was in flight is to be sent again, after a pause.
+    pub(super) fn not_taken(&mut self, now: Instant, policy: RetryPolicy) {
+        self.may_retry(now, policy);
+        self.put_back();
+    }
+
     /// What was in flight as a renewal has a new lock.
     fn renewed(&mut self, lock_deadline: Instant) {
         let renewed: Vec<Range<Decision>> =

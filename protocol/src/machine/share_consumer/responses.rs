@@ -13,6 +13,7 @@ use crate::{
         backoff::Backoff,
         error::{MachineError, MachineErrorKind},
         metadata::Urgency,
+        share_session::Refusal,
         types::{Acquisition, ClientResponse, Event, Output, RequestFailure, RequestId, TopicIdPartition},
     },
     messages::{
@@ -256,6 +257,15 @@ impl ShareConsumerMachine {
                 }
                 return true;
             }
+            ErrorCode::INVALID_SHARE_SESSION_EPOCH if request.kind != Kind::End => {
+                node.back_off(now);
+                match node.session.refused() {
+                    Refusal::Lost => self.lose_session(node_id, code),
+                    Refusal::Doubted => node.ledger.not_taken(now, policy),
+                    Refusal::Taken => self.lose_place(node_id),
+                }
+                return false;
+            }
             ErrorCode::SHARE_SESSION_NOT_FOUND
             | ErrorCode::INVALID_SHARE_SESSION_EPOCH
             | ErrorCode::SHARE_SESSION_LIMIT_REACHED => {
@@ -283,7 +293,7 @@ impl ShareConsumerMachine {
         if request.opening {
             node.session.reset();
         } else {
-            node.session.accepted();
+            node.session.failed();
         }
         node.back_off(now);
         node.ledger.answered_rest(now, code, policy);
@@ -306,6 +316,18 @@ impl ShareConsumerMachine {
             _ => {}
         }
         false
+    }
+
+    /// Another process is this member now. It must not notice that this one stops: neither the group nor a session is left, for both are the
+    /// other's.
+    fn lose_place(&mut self, node: i32) {
+        let Some(broker) = self.nodes.get(&node).map(|node| node.address.clone()) else { return };
+        let nodes: Vec<i32> = self.nodes.keys().copied().collect();
+        for node in nodes {
+            self.lose_session(node, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
+        }
+        let (member, group) = (self.options.member_id.clone(), self.options.group_id.clone());
+        self.fail(MachineErrorKind::MemberTaken { member, group, broker });
     }
 
     /// A broker that does not lead the partition any more, or does not have it, has forgotten what was acquired there.

@@ -13,5 +13,6 @@ mod renewal;
 mod rig;
 mod script;
 mod sequences;
+mod taken;
 mod throttle;
 mod topics;
