@@ -252,7 +252,9 @@ impl AckLedger {
     /// stay behind and fail with `code`.
     pub(crate) fn take_last(&mut self, now: Instant, code: ErrorCode) -> Vec<PartitionAcks> {
         self.expire(now);
-        self.partitions.values_mut().for_each(|partition| partition.drop_renewals(code));
+        for partition in self.partitions.values_mut() {
+            partition.drop_renewals(code, &mut self.outcomes);
+        }
         let ready = self.partitions.iter_mut().filter(|(_, partition)| partition.is_ready(now, true));
         ready.map(|(id, partition)| (*id, partition.take())).collect()
     }

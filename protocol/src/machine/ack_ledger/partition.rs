@@ -346,8 +346,8 @@ impl Partition {
         self.end_piece(None, outcomes);
     }
 
-    /// Renewals that wait to be sent fail with what is sent next: the session is about to end.
-    pub(super) fn drop_renewals(&mut self, code: ErrorCode) {
+    /// Renewals that wait to be sent fail, with what is sent next where that is anything: the session is about to end.
+    pub(super) fn drop_renewals(&mut self, code: ErrorCode, outcomes: &mut Outcomes) {
         let is_renewal = |decision: Decision| decision.ack == AckType::Renew;
         let mut renewals = self.to_send.clone();
         renewals.retain(is_renewal);
@@ -356,6 +356,10 @@ impl Partition {
             let isolation = self.isolation.get_or_insert_with(|| Isolation::new(&renewals));
             isolation.refuse(&renewals, code);
             isolation.give_up(|range| is_renewal(range.value), code);
+            if self.in_flight.is_empty() && !self.has_to_send() {
+                self.sent.append(&mut self.waiting);
+                self.end_piece(None, outcomes);
+            }
         }
     }
 

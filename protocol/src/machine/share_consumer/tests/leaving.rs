@@ -120,6 +120,26 @@ fn a_word_that_was_refused_is_not_said_again_of_records_that_are_acquired_anew_w
     assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
 }
 
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - if self.in_flight.is_empty() && !self.has_to_send() {
+// + if false {
+#[test]
+fn a_renewal_that_waits_for_its_retry_when_the_member_leaves_fails_though_nothing_else_is_sent() {
+    let mut rig = Rig::joined(&[1]);
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    rig.sleep(ms(10));
+    let fetch = rig.take_session(1);
+    let renewal = rig.acknowledge(session, partition(0), &[range(0, 9, AckType::Renew)]);
+    rig.respond(&fetch, fetched(vec![]));
+    let request = rig.take_session(1);
+    rig.respond(&request, acked(&[(0, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS)]));
+    rig.close();
+    assert_eq!(rig.result(renewal), Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
+    let end = rig.take_session(1);
+    assert_eq!((end.epoch(), end.acks()), (-1, vec![]));
+}
+
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
 // - true => node.ledger.take_last(now, ErrorCode::SHARE_SESSION_NOT_FOUND),
 // + true => Vec::new(),
