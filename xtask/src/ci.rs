@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::kafka::{Cluster, DEFAULT_VERSION, Options};
 use crate::process::Process;
 use crate::workspace::{self, cargo};
-use crate::{interrupt, layers, lengths, mutate, no_c, prove, readme, schemas};
+use crate::{interrupt, layers, lengths, mutate, no_c, prove, readme, schemas, simulation};
 
 /// A step that takes longer hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(3600);
@@ -101,6 +101,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
             "wire vectors, the rest",
             &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/rest.jsonl"],
         ),
+        Step::new("simulation", || simulation::run(simulation::SEEDS_OF_CI).map(drop)),
         Step::new("tests on a real Kafka", kafka_tests),
     ];
     if full {

@@ -15,5 +15,6 @@ pub mod prove;
 pub mod random;
 pub mod readme;
 pub mod schemas;
+mod simulation;
 pub mod vectors;
 pub mod workspace;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AckType, AcquiredRange, Acquisition, CommitId, Event, SessionId, ShareConsumerMachine,
-    TopicIdPartition,
+    AckId, AckRange, AckType, AcquireMode, AcquiredRange, Acquisition, CommitId, Event, SessionId,
+    ShareConsumerMachine, TopicIdPartition,
 };
 
 use crate::member::MemberEvent;
@@ -397,8 +397,11 @@ impl App {
                         sim.oracle.renewed(member, said.session, topic_partition, &part.ranges, deadline);
                         part.deadline = deadline;
                     }
-                    let delay = sim.random.millis(1, 300);
-                    self.keep(sim, part, delay);
+                    // Up to its end a lock has to last that was renewed. Where a member asks for more only when it has nothing, others wait.
+                    let left = part.deadline.saturating_duration_since(sim.now + Duration::from_millis(500));
+                    let short = sim.random.millis(1, 300);
+                    let holds = sim.plan.acquire_mode == AcquireMode::BatchOptimized && sim.random.percent(40);
+                    self.keep(sim, part, if holds { left.max(short) } else { short });
                 }
             }
             Event::Committed { id: commit, .. } => {

@@ -3,7 +3,8 @@
 //!
 //! A seed that fails is printed. `ACKFLOW_SIM_SEED=N cargo test -p ackflow-testkit --test sim every_seed -- --nocapture` runs
 //! it again, the same in every step, and prints what happens. `ACKFLOW_SIM_RUNS=N` asks for more runs than an ordinary test
-//! makes, and `ACKFLOW_SIM_FIRST=N` for others.
+//! makes, and `ACKFLOW_SIM_FIRST=N` for others, as `cargo xtask prove sim` does. The mutations beside the test plant mistakes
+//! that the runs have to notice.
 
 mod app;
 mod chaos;
@@ -25,6 +26,66 @@ use runs::{number, run_all, trace_of};
 /// How many seeds CI runs.
 const RUNS: u64 = 300;
 
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - self.outputs.push_back(Output::Event(Event::PartitionLost { session, topic_partition, error }));
+// +
+// Mutation: protocol/src/machine/share_session.rs
+// - Some(FetchStep { epoch, add, forget })
+// + Some(FetchStep { epoch: 0, add, forget })
+// Mutation: protocol/src/machine/share_session.rs
+// - State::Open(epoch) => State::Open(epoch + 1),
+// + State::Open(epoch) => State::Open(epoch),
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - request.written + self.lock_timeout.unwrap_or(super::DEFAULT_LOCK)
+// + request.written + self.lock_timeout.unwrap_or(super::DEFAULT_LOCK) + Duration::from_millis(300)
+// Mutation: protocol/src/machine/share_consumer/mod.rs
+// - node.ledger.fail_all(code);
+// +
+// Mutation: protocol/src/machine/share_consumer/mod.rs
+// - self.outputs.push_back(Output::Event(Event::SessionLost { session: node.session.id(), error: code }));
+// +
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - if self.in_flight.is_some() {
+// + if false {
+// Mutation: protocol/src/machine/share_consumer/node.rs
+// - self.not_before = Some(now + self.backoff.next_delay());
+// + self.not_before = Some(now);
+// Mutation: protocol/src/machine/share_consumer/demand.rs
+// - pub(super) fn dropped(&mut self, records: u32) {
+// + pub(super) fn dropped(&mut self, records: u32) { let records = records - records;
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - self.held.retain(|lock| now < lock.deadline);
+// +
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - self.lose_decisions(&expired, outcomes);
+// +
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - self.lose_decisions(&lost, outcomes);
+// +
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - Some(previous) if previous.ack == ack && previous.last + 1 == first => previous.last = last,
+// + Some(previous) if previous.last + 1 == first => previous.last = last,
+// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// - std::mem::swap(&mut self.sent, &mut self.waiting);
+// +
+// Mutation: protocol/src/machine/ack_ledger/isolation.rs
+// - self.pieces.extend(halves);
+// + let [one, _] = halves; self.pieces.push_back(one);
+// Mutation: protocol/src/machine/ack_ledger/mod.rs
+// - Some(partition) if partition.may_decide(number, &ranges) => {
+// + Some(partition) => {
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - MembershipEvent::CoordinatorLost => self.coordinator.lost(now),
+// + MembershipEvent::CoordinatorLost => {}
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - if pause.until.take_if(|until| *until <= now).is_some() {
+// + if false {
+// Mutation: protocol/src/machine/share_consumer/commits.rs
+// - self.waiting.push(commit);
+// + self.waiting = vec![commit];
+// Mutation: protocol/src/machine/membership.rs
+// - State::Stable(_) => self.state = self.join(),
+// + State::Stable(_) => self.retry(now),
 #[test]
 fn every_seed_keeps_every_promise() {
     if let Some(seed) = number("ACKFLOW_SIM_SEED") {

@@ -28,6 +28,7 @@ pub(crate) struct Plan {
     pub(crate) fetch_max_wait: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) max_poll_interval: Duration,
+    pub(crate) metadata_max_age: Duration,
     /// One way, in µs.
     pub(crate) latency: (u64, u64),
     /// How many batches are appended, and how many records each has at most.
@@ -79,6 +80,7 @@ impl Plan {
             fetch_max_wait: Duration::from_millis(random.pick(&[100, 500])),
             request_timeout: Duration::from_millis(random.pick(&[1_000, 2_000, 5_000])),
             max_poll_interval: Duration::from_millis(random.pick(&[3_000, 300_000, 300_000])),
+            metadata_max_age: Duration::from_millis(random.pick(&[300, 2_000, 30_000])),
             latency: random.pick(&[(50, 200), (100, 2_000), (2_000, 20_000)]),
             batches: random.between(3, 25) as u32,
             batch_records: random.pick(&[1, 5, 30, 60]),
@@ -118,7 +120,7 @@ impl Plan {
             fetch_max_records: self.fetch_max_records,
             fetch_max_wait: self.fetch_max_wait,
             max_poll_interval: self.max_poll_interval,
-            metadata_max_age: Duration::from_secs(30),
+            metadata_max_age: self.metadata_max_age,
             default_api_timeout: Duration::from_secs(10),
             ..ShareConsumerOptions::new(GROUP, member_id)
         }

@@ -8,7 +8,7 @@
 //! fn row_47_varints_have_a_limit() {
 //! ```
 //!
-//! The text after `-` stands exactly once in the file, within one line of code; the text after `+` takes its place. A test that
+//! A test may have several. The text after `-` stands exactly once in the file, within one line of code; the text after `+` takes its place. A test that
 //! passes all the same has lost what it was for.
 
 mod recorded;
@@ -16,7 +16,7 @@ mod tree;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use crate::interrupt;
 pub(crate) use recorded::row;
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         tests.retain(|test| arguments.select.iter().any(|wanted| test.is_meant_by(wanted)));
         ensure!(!tests.is_empty(), "no test with a mutation is meant by {}", arguments.select.join(" "));
     }
-    if arguments.check { check(&tests) } else { notice(&tests) }
+    if arguments.check { check(&tests) } else { notice(&tests)?.all_noticed() }
 }
 
 /// Sees that each recorded mutation still has its place in the code.
@@ -59,7 +59,30 @@ pub fn check_all() -> Result<()> {
 /// # Errors
 /// As [`run`].
 pub fn notice_all() -> Result<()> {
-    notice(&known_tests()?)
+    notice(&known_tests()?)?.all_noticed()
+}
+
+/// Sees which of the mutations are noticed that are recorded beside the integration tests `target` of a package.
+///
+/// # Errors
+/// When a mutation has no place in the code, or a test fails while nothing is broken.
+pub(crate) fn notice_of(package: &str, target: &str) -> Result<Noticed> {
+    let mut tests = known_tests()?;
+    tests.retain(|test| test.package() == package && test.target() == Some(target));
+    notice(&tests)
+}
+
+/// How many mutations were tried, and which of them no test noticed.
+pub(crate) struct Noticed {
+    pub(crate) all: usize,
+    pub(crate) unnoticed: Vec<String>,
+}
+
+impl Noticed {
+    fn all_noticed(self) -> Result<()> {
+        ensure!(self.unnoticed.is_empty(), "{} mutations were not noticed", self.unnoticed.len());
+        Ok(())
+    }
 }
 
 fn check(tests: &[KnownTest]) -> Result<()> {
@@ -75,32 +98,29 @@ fn check(tests: &[KnownTest]) -> Result<()> {
 /// Applies each mutation to a copy of the workspace, and runs its test there.
 ///
 /// # Errors
-/// As [`run`].
-fn notice(tests: &[KnownTest]) -> Result<()> {
+/// As [`notice_of`].
+fn notice(tests: &[KnownTest]) -> Result<Noticed> {
     check(tests)?;
     let mut tests: Vec<&KnownTest> = tests.iter().filter(|test| test.mutation.is_some()).collect();
     // What is built stays the same for as long as possible.
     tests.sort_by_key(|test| (test.package(), test.target(), test.mutation.as_ref().map(|mutation| &mutation.file)));
     let tree = Tree::copy()?;
     tree.passes(&tests)?;
-    let mut unnoticed = 0;
+    let mut unnoticed = Vec::new();
     for test in &tests {
         interrupt::check()?;
         let start = Instant::now();
         let outcome = tree.mutated(test);
         let took = start.elapsed().as_secs_f64();
         match outcome {
-            Ok(()) => println!("noticed {took:>6.1} s  {}", test.name),
+            Ok(()) => println!("noticed {took:>6.1} s  {}", test.shown()),
             Err(error) => {
                 interrupt::check()?;
-                unnoticed += 1;
-                println!("NOT     {took:>6.1} s  {}: {error:#}", test.place());
+                println!("NOT     {took:>6.1} s  {} {}: {error:#}", test.place(), test.shown());
+                unnoticed.push(test.shown());
             }
         }
     }
-    println!("{} of {} mutations were noticed by their tests", tests.len() - unnoticed, tests.len());
-    if unnoticed > 0 {
-        bail!("{unnoticed} mutations were not noticed");
-    }
-    Ok(())
+    println!("{} of {} mutations were noticed by their tests", tests.len() - unnoticed.len(), tests.len());
+    Ok(Noticed { all: tests.len(), unnoticed })
 }

@@ -43,6 +43,14 @@ impl KnownTest {
         format!("{}:{} {}", self.file, self.line, self.name)
     }
 
+    /// The name, and where the mutation is.
+    pub(super) fn shown(&self) -> String {
+        match &self.mutation {
+            Some(mutation) => format!("{} ({}: {})", self.name, mutation.file, mutation.search),
+            None => self.name.clone(),
+        }
+    }
+
     pub(super) fn is_meant_by(&self, wanted: &str) -> bool {
         match wanted.parse::<u32>() {
             Ok(row) => self.row == Some(row),
@@ -94,7 +102,7 @@ impl Mutation {
     }
 }
 
-/// The tests of the catalogue, and those with a mutation, in all Rust files.
+/// The tests of the catalogue, and those with a mutation, in all Rust files. A test with several mutations is there once for each.
 ///
 /// # Errors
 /// When a file cannot be read, or a mutation is written in another form.
@@ -110,7 +118,7 @@ pub fn known_tests() -> Result<Vec<KnownTest>> {
 fn tests_in(file: &str, text: &str) -> Result<Vec<KnownTest>> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut tests = Vec::new();
-    let mut mutation = None;
+    let mut mutations = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         if let Some(file) = line.strip_prefix("// Mutation: ") {
             let comment = |at: usize, sign: &str| lines.get(index + at).and_then(|line| line.strip_prefix(sign));
@@ -120,16 +128,20 @@ fn tests_in(file: &str, text: &str) -> Result<Vec<KnownTest>> {
             let (file, search) = (file.to_owned(), search.to_owned());
             let replace = replace.strip_prefix(' ').unwrap_or(replace).to_owned();
             ensure!(search != replace, "line {}: the mutation changes nothing", index + 1);
-            mutation = Some(Mutation { file, search, replace });
+            mutations.push(Mutation { file, search, replace });
         } else if let Some(name) = function(line) {
-            let (row, mutation) = (row(name), mutation.take());
-            if row.is_some() || mutation.is_some() {
+            let row = row(name);
+            let test = |mutation| {
                 let (name, file) = (name.to_owned(), file.to_owned());
-                tests.push(KnownTest { row, name, file, line: index + 1, mutation });
+                KnownTest { row, name, file, line: index + 1, mutation }
+            };
+            if row.is_some() && mutations.is_empty() {
+                tests.push(test(None));
             }
+            tests.extend(mutations.drain(..).map(|mutation| test(Some(mutation))));
         }
     }
-    ensure!(mutation.is_none(), "the last mutation belongs to no test");
+    ensure!(mutations.is_empty(), "the last mutation belongs to no test");
     Ok(tests)
 }
 
@@ -171,6 +183,13 @@ mod tests {
         // + y
         #[test]
         fn another_test() {}
+        // Mutation: protocol/src/d.rs
+        // - y
+        // + z
+        // Mutation: protocol/src/e.rs
+        // - z
+        // + y
+        fn row_10_notices_much() {}
         let closure = |fn row_09_x| 1;
     ";
 
@@ -184,11 +203,14 @@ mod tests {
             (Some(8), "row_08_x", true),
         ];
         assert_eq!(found[..3], rows);
-        assert_eq!(found[3..], [(None, "another_test", true)]);
+        assert_eq!(found[3], (None, "another_test", true));
+        assert_eq!(found[4..], [(Some(10), "row_10_notices_much", true); 2]);
         let mutation = tests[0].mutation.as_ref().unwrap();
         assert_eq!((mutation.search.as_str(), mutation.replace.as_str()), ("if a < b {", "if a > b {"));
         assert_eq!(tests[2].mutation.as_ref().unwrap().replace, "");
         assert!(tests[1].needs_broker());
+        let files = tests[4..].iter().map(|test| test.mutation.as_ref().unwrap().file.as_str());
+        assert!(files.eq(["protocol/src/d.rs", "protocol/src/e.rs"]));
     }
 
     #[test]

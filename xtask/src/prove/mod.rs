@@ -18,6 +18,7 @@ mod perf_core;
 mod perf_share;
 mod records_interop;
 mod schema_oracle;
+mod sim;
 mod tail_latency;
 mod vectors_all;
 mod vectors_core;
@@ -58,6 +59,7 @@ pub static ALL: &[Proof] = &[
     bench_replay::PROOF,
     adversarial::PROOF,
     fuzz::PROOF,
+    sim::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
