@@ -37,11 +37,17 @@ pub struct Headers<'a> {
 const SMALLEST_HEADER: usize = 2;
 
 impl<'a> Headers<'a> {
+    /// No headers; `end` is the end of the record, for their place.
+    #[inline(always)]
+    pub(super) fn none(end: &'a [u8]) -> Self {
+        Self { rest: end, left: 0 }
+    }
+
     /// Of `bytes` that hold `count` headers and nothing else.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], count: i32) -> Result<Self, RecordFault> {
         if count == 0 && bytes.is_empty() {
-            return Ok(Self { rest: bytes, left: 0 });
+            return Ok(Self::none(bytes));
         }
         Self::with_some(bytes, count)
     }
