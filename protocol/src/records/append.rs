@@ -3,23 +3,25 @@
 use super::{headers::Header, varint};
 use crate::wire::varint::zigzag_encode_64;
 
-/// A record without headers, each of whose numbers takes one or two bytes: then those before the key are one word,
-/// which is written with one store.
+/// A record without headers, each of whose numbers takes one or two bytes: then all between its length and its key are
+/// one word.
 pub(super) struct Usual<'a> {
-    /// Length, attributes, both deltas and the length of the key, the first byte lowest.
-    head: u128,
-    head_len: usize,
+    length: u64,
+    length_len: usize,
+    /// Attributes, both deltas and the length of the key, the first byte lowest.
+    before_key: u64,
+    before_key_len: usize,
     key: &'a [u8],
-    value_length: u16,
+    value_length: u64,
     value_length_len: usize,
     value: &'a [u8],
-    /// Of what the length counts.
-    pub(super) size: usize,
+    /// Size of the whole record.
+    pub(super) framed: usize,
 }
 
 impl<'a> Usual<'a> {
     /// Bytes that [`put`](Self::put) may write beyond the record before it is done.
-    pub(super) const SLACK: usize = 16;
+    pub(super) const SLACK: usize = 8;
 
     /// `None` where the record is not a usual one.
     #[inline(always)]
@@ -40,36 +42,59 @@ impl<'a> Usual<'a> {
         let (offset_delta, of_offset) = short(offset_delta);
         let (key_length, of_key_length) = short(key_length);
         let (value_length, value_length_len) = short(value_length);
-        let fixed = 1 + of_timestamp + of_offset + of_key_length;
-        let size = fixed + key.len() + value_length_len + value.len() + 1;
+        let before_key_len = 1 + of_timestamp + of_offset + of_key_length;
+        let size = before_key_len + key.len() + value_length_len + value.len() + 1;
         if size >= 1 << 13 {
             return None;
         }
-        let (length, of_length) = short((size as u64) << 1);
-        let fields = (timestamp_delta | (offset_delta | key_length << (8 * of_offset)) << (8 * of_timestamp)) << 8;
+        let (length, length_len) = short((size as u64) << 1);
         Some(Self {
-            head: u128::from(length) | u128::from(fields) << (8 * of_length),
-            head_len: of_length + fixed,
+            length,
+            length_len,
+            before_key: (timestamp_delta | (offset_delta | key_length << (8 * of_offset)) << (8 * of_timestamp)) << 8,
+            before_key_len,
             key,
-            value_length: value_length as u16,
+            value_length,
             value_length_len,
             value,
-            size,
+            framed: length_len + size,
         })
     }
 
-    /// Appends the record. Nothing moves if `out` has room for it and for [`SLACK`](Self::SLACK) bytes more.
+    /// Writes the record to the front of `out`, which has room for it and for [`SLACK`](Self::SLACK) bytes more.
     #[inline(always)]
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(&self.head.to_le_bytes());
-        out.truncate(start + self.head_len);
-        out.extend_from_slice(self.key);
-        let start = out.len();
-        out.extend_from_slice(&self.value_length.to_le_bytes());
-        out.truncate(start + self.value_length_len);
-        out.extend_from_slice(self.value);
-        out.push(0);
+    pub(super) fn put(&self, out: &mut [u8]) {
+        out[..2].copy_from_slice(&(self.length as u16).to_le_bytes());
+        let out = &mut out[self.length_len..];
+        out[..8].copy_from_slice(&self.before_key.to_le_bytes());
+        let (key, out) = out[self.before_key_len..].split_at_mut(self.key.len());
+        copy_key(key, self.key);
+        out[..2].copy_from_slice(&(self.value_length as u16).to_le_bytes());
+        let (value, out) = out[self.value_length_len..].split_at_mut(self.value.len());
+        value.copy_from_slice(self.value);
+        out[0] = 0;
+    }
+}
+
+/// As `copy_from_slice`, but without a call for lengths that keys often have: two copies that overlap.
+#[inline(always)]
+fn copy_key(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        8..=16 => copy_ends::<8>(to, from),
+        17..=32 => copy_ends::<16>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        if let Some(to) = to.first_chunk_mut() {
+            *to = *first;
+        }
+        if let Some(to) = to.last_chunk_mut() {
+            *to = *last;
+        }
     }
 }
 

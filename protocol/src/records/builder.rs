@@ -49,8 +49,10 @@ impl Default for BatchOptions {
 #[derive(Debug, Clone)]
 pub struct BatchBuilder {
     options: BatchOptions,
-    /// Room for the header, then the records, not compressed yet.
+    /// Room for the header, then the records, not compressed yet, then room for more.
     buffer: Vec<u8>,
+    /// Where the room for more begins.
+    len: usize,
     count: i32,
     base_timestamp: i64,
     max_timestamp: i64,
@@ -89,7 +91,7 @@ impl BatchBuilder {
     pub fn with_capacity(options: BatchOptions, bytes: usize) -> Self {
         let mut buffer = Vec::with_capacity(bytes.max(BATCH_OVERHEAD) + Usual::SLACK);
         buffer.resize(BATCH_OVERHEAD, 0);
-        Self { options, buffer, count: 0, base_timestamp: -1, max_timestamp: -1 }
+        Self { options, buffer, len: BATCH_OVERHEAD, count: 0, base_timestamp: -1, max_timestamp: -1 }
     }
 
     /// Appends a record with `timestamp` in ms and says its place in the batch, from 0; `None`, and nothing is
@@ -114,31 +116,63 @@ impl BatchBuilder {
         let has_headers = headers.clone().next().is_some();
 
         let usual = if has_headers { None } else { Usual::new(timestamp_delta, self.count, key, value) };
-        let size = match &usual {
-            Some(usual) => usual.size,
-            None => size_of_any(timestamp_delta, self.count, key, value, headers.clone()),
-        };
-        let framed = size.saturating_add(varint::size(size as i64));
-        if framed > MAX_BATCH - BATCH_OVERHEAD {
-            return Err(BuildError::RecordTooLarge { size });
-        }
-        let grown = self.buffer.len() + framed;
-        if self.count > 0 && (grown > self.options.max_size || grown > MAX_BATCH) {
+        if let Some(usual) = usual {
+            let end = self.len + usual.framed;
+            if self.is_full_with(end) {
+                return Ok(None);
+            }
+            if end + Usual::SLACK > self.buffer.len() {
+                self.make_room(end + Usual::SLACK);
+            }
+            usual.put(&mut self.buffer[self.len..end + Usual::SLACK]);
+            self.len = end;
+        } else if !self.append_any(timestamp_delta, key, value, headers)? {
             return Ok(None);
         }
-
-        self.buffer.reserve(framed + Usual::SLACK);
-        match usual {
-            Some(usual) => usual.put(&mut self.buffer),
-            None => put_any(&mut self.buffer, size, timestamp_delta, self.count, key, value, headers),
-        }
-        debug_assert_eq!(self.buffer.len(), grown);
 
         let place = self.count;
         self.base_timestamp = base_timestamp;
         self.max_timestamp = if place == 0 { timestamp } else { self.max_timestamp.max(timestamp) };
         self.count += 1;
         Ok(Some(place))
+    }
+
+    /// Appends a record that is not a usual one; false where the batch is full.
+    #[inline(never)]
+    fn append_any<'h>(
+        &mut self,
+        timestamp_delta: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: impl Iterator<Item = Header<'h>> + Clone,
+    ) -> Result<bool, BuildError> {
+        let size = size_of_any(timestamp_delta, self.count, key, value, headers.clone());
+        let framed = size.saturating_add(varint::size(size as i64));
+        if framed > MAX_BATCH - BATCH_OVERHEAD {
+            return Err(BuildError::RecordTooLarge { size });
+        }
+        let end = self.len + framed;
+        if self.is_full_with(end) {
+            return Ok(false);
+        }
+        self.buffer.truncate(self.len);
+        self.buffer.reserve(framed + Usual::SLACK);
+        put_any(&mut self.buffer, size, timestamp_delta, self.count, key, value, headers);
+        debug_assert_eq!(self.buffer.len(), end);
+        self.len = end;
+        Ok(true)
+    }
+
+    /// Whether another record, with which the batch would have `size` bytes, is one too many.
+    #[inline(always)]
+    fn is_full_with(&self, size: usize) -> bool {
+        self.count > 0 && size > self.options.max_size.min(MAX_BATCH)
+    }
+
+    /// Zeros a little more than is needed: not much, because a record that is not a usual one takes the room away.
+    #[cold]
+    fn make_room(&mut self, needed: usize) {
+        self.buffer.resize(needed + self.len.clamp(256, 4096), 0);
     }
 
     /// Records so far.
@@ -153,7 +187,7 @@ impl BatchBuilder {
 
     /// Size of the batch so far, header included, before compression.
     pub fn size_in_bytes(&self) -> usize {
-        self.buffer.len()
+        self.len
     }
 
     /// Sets what an idempotent producer knows only when the batch is sent: its id and epoch, and the sequence number of
@@ -168,10 +202,11 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// [`BuildError::Empty`] and [`BuildError::BatchTooLarge`].
-    pub fn build(self) -> Result<Bytes, BuildError> {
+    pub fn build(mut self) -> Result<Bytes, BuildError> {
         if self.count == 0 {
             return Err(BuildError::Empty);
         }
+        self.buffer.truncate(self.len);
         let options = self.options;
         let mut batch = match options.compression {
             Compression::None => self.buffer,
