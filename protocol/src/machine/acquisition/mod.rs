@@ -27,7 +27,7 @@ const SMALLEST_RECORD: usize = 7;
 pub(crate) struct Content {
     /// Offsets to hand out, sorted and disjoint; neighbours of one delivery count are one range.
     pub(crate) ranges: Vec<AcquiredRange>,
-    /// The batches that hold them.
+    /// The batches that hold them, each ending behind the one before.
     pub(crate) batches: Vec<RecordBatch>,
     /// Acquired offsets that nobody can process: gaps, and batches that cannot be read.
     pub(crate) settled: Vec<AckRange>,
@@ -174,6 +174,8 @@ impl Reader {
 
     /// Hands out the acquired offsets of a good batch that have a record.
     fn deliver(&mut self, batch: RecordBatch, last: i64) {
+        let handed_out = |content: &Content| content.ranges.last().map(|range| range.last);
+        let before = handed_out(&self.content);
         if batch.is_dense() && (batch.count() as usize) <= most_records(&batch) {
             while let Some(range) = self.acquired.pop_to(last) {
                 self.hand_out(range);
@@ -181,8 +183,8 @@ impl Reader {
         } else if let Err(error) = self.deliver_sparse(&batch) {
             return self.bad(last, AckType::Reject, error);
         }
-        let holds_any = self.content.ranges.last().is_some_and(|range| range.last >= batch.base_offset());
-        if holds_any {
+        // A damaged batch may begin before the end of the last one: its own offsets do not tell.
+        if handed_out(&self.content) > before {
             self.content.batches.push(batch);
         }
         self.gaps_before(last.saturating_add(1));

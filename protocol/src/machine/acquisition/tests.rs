@@ -172,3 +172,15 @@ proptest! {
         prop_assert!(content.nonsense.is_none());
     }
 }
+
+#[test]
+fn batch_that_begins_within_the_one_before_and_holds_nothing_acquired_is_let_go() {
+    let good = |has_record: Vec<bool>| Made { hole: 0, has_record, kind: Kind::Good };
+    let mut without_16 = vec![true; 13];
+    without_16[16 - 8] = false;
+    let records = [encode(&good(vec![true; 5]), 10), encode(&good(without_16), 8)].concat();
+    let acquired = |first_offset, last_offset| AcquiredRecords { first_offset, last_offset, delivery_count: 1 };
+    let content = read(records.into(), &[acquired(10, 14), acquired(16, 16)], true, DEFAULT_DECOMPRESSION_LIMIT);
+    assert_eq!(content.batches.iter().map(RecordBatch::base_offset).collect::<Vec<_>>(), [10]);
+    assert_eq!(content.settled, [AckRange { first: 16, last: 16, ack: AckType::Gap }]);
+}
