@@ -177,6 +177,15 @@ impl Cluster {
         Ok(())
     }
 
+    /// Tells clients of another port of a node from now on.
+    ///
+    /// # Errors
+    /// BROKER_NOT_AVAILABLE where there is no such node.
+    pub fn set_port(&mut self, node: i32, port: u16) -> Result<(), Refusal> {
+        self.nodes.get_mut(node).ok_or_else(|| no_node(node))?.port = port;
+        Ok(())
+    }
+
     /// The controller notices that a node is down.
     pub(super) fn unregister(&mut self, now: Instant, node: i32) {
         let coordinators = self.coordinators_now();

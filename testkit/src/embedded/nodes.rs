@@ -94,10 +94,20 @@ impl EmbeddedBroker {
         self.command(|done| Command::Start { node, done }).await
     }
 
-    async fn command(
+    /// As [`start_node`](Self::start_node), on another port, as when a broker is replaced: metadata names it from then on. Gives its address;
+    /// [`node_addr`](Self::node_addr) and [`bootstrap_servers`](Self::bootstrap_servers) go on naming the first one. Cancel-safe: it is started
+    /// all the same.
+    ///
+    /// # Errors
+    /// [`BrokerError`], also where the node runs.
+    pub async fn start_node_elsewhere(&self, node: i32) -> Result<SocketAddr, BrokerError> {
+        self.command(|done| Command::StartElsewhere { node, done }).await
+    }
+
+    async fn command<T>(
         &self,
-        command: impl FnOnce(oneshot::Sender<Result<(), NodeError>>) -> Command,
-    ) -> Result<(), BrokerError> {
+        command: impl FnOnce(oneshot::Sender<Result<T, NodeError>>) -> Command,
+    ) -> Result<T, BrokerError> {
         let (done, ended) = oneshot::channel();
         self.commands.send(command(done)).map_err(|_| BrokerError::Stopped)?;
         ended.await.map_err(|_| BrokerError::Stopped)?.map_err(|error| match error {

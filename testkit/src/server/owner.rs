@@ -61,6 +61,13 @@ pub(crate) enum Command {
         /// For the answer.
         done: oneshot::Sender<Result<(), NodeError>>,
     },
+    /// Starts a node that was killed, on another port; the answer is its address.
+    StartElsewhere {
+        /// The node.
+        node: i32,
+        /// For the answer.
+        done: oneshot::Sender<Result<SocketAddr, NodeError>>,
+    },
     /// Does something with the core.
     Call(Call),
 }
@@ -182,6 +189,9 @@ impl Owner {
                 // A caller that has gone away wants no answer.
                 let _ = done.send(self.start(now, node));
             }
+            Command::StartElsewhere { node, done } => {
+                let _ = done.send(self.start_elsewhere(now, node));
+            }
             Command::Call(call) => call(&mut self.cluster, now),
         }
     }
@@ -206,6 +216,21 @@ impl Owner {
             self.open(node, addr, listener);
         }
         self.cluster.start_node(now, node).map_err(|(code, message)| NodeError::Refused(code, message))
+    }
+
+    fn start_elsewhere(&mut self, now: Instant, node: i32) -> Result<SocketAddr, NodeError> {
+        let refused = |(code, message)| NodeError::Refused(code, message);
+        let Some(port) = self.ports.get(&node).filter(|port| port.listener.is_none()) else {
+            let message = format!("node {node} does not exist, or still runs");
+            return Err(NodeError::Refused(ErrorCode::BROKER_NOT_AVAILABLE, message));
+        };
+        let any = SocketAddr::new(port.addr.ip(), 0);
+        let listener = bind(any).map_err(|error| NodeError::Listen(any, error))?;
+        let addr = listener.local_addr().map_err(|error| NodeError::Listen(any, error))?;
+        self.open(node, addr, listener);
+        self.cluster.set_port(node, addr.port()).map_err(refused)?;
+        self.cluster.start_node(now, node).map_err(refused)?;
+        Ok(addr)
     }
 
     fn send(&self, id: ConnectionId, reply: Reply) {
