@@ -27,6 +27,24 @@ pub struct ClientConfig {
     /// `bootstrap.resolve.timeout.ms`: for how long a cluster that was never reached, whose names may not resolve yet, is tried before that is an
     /// error; 0 leaves it at 5 s. Names are resolved whenever a connection is made, and never when a client is.
     pub bootstrap_resolve_timeout: Duration,
+    /// `metadata.recovery.strategy`: what happens when none of the brokers that metadata named can be asked.
+    pub metadata_recovery: MetadataRecovery,
+    /// `metadata.recovery.rebootstrap.trigger.ms`: for how long those brokers are asked for metadata in vain, though they can be reached, before the
+    /// client starts again from `bootstrap.servers`.
+    pub rebootstrap_trigger: Duration,
+    /// `metadata.cluster.check.enable`: whether a connection says which broker of which cluster it is meant for, so that another one refuses it.
+    /// Brokers of before Kafka 4.4 do not look.
+    pub cluster_check: bool,
+}
+
+/// What a client does that has lost all brokers that it knows (`metadata.recovery.strategy`, KIP-899).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MetadataRecovery {
+    /// It starts again from `bootstrap.servers`, whose names are resolved anew.
+    #[default]
+    Rebootstrap,
+    /// It goes on with the brokers that it knew, and says so.
+    None,
 }
 
 /// Keys of Kafka's clients that mean nothing to this one: they are accepted, so that a file of properties serves both.
@@ -36,8 +54,6 @@ pub const IGNORED_CLIENT_KEYS: &[&str] = &[
     "config.providers",
     "config.providers.",
     "enable.metrics.push",
-    "metadata.recovery.rebootstrap.trigger.ms",
-    "metadata.recovery.strategy",
     "metric.reporters",
     "metrics.num.samples",
     "metrics.recording.level",
@@ -68,6 +84,9 @@ impl ClientConfig {
             metadata_max_age: Duration::from_secs(300),
             default_api_timeout: Duration::from_secs(60),
             bootstrap_resolve_timeout: Duration::ZERO,
+            metadata_recovery: MetadataRecovery::default(),
+            rebootstrap_trigger: Duration::from_secs(300),
+            cluster_check: true,
         })
     }
 
@@ -111,6 +130,10 @@ impl ClientConfig {
         p.millis("metadata.max.age.ms", 0..=LONG_MILLIS, &mut config.metadata_max_age)?;
         p.millis("default.api.timeout.ms", 0..=INT_MILLIS, &mut config.default_api_timeout)?;
         p.millis("bootstrap.resolve.timeout.ms", 0..=LONG_MILLIS, &mut config.bootstrap_resolve_timeout)?;
+        let strategies = [("rebootstrap", MetadataRecovery::Rebootstrap), ("none", MetadataRecovery::None)];
+        p.one_of("metadata.recovery.strategy", &strategies, &mut config.metadata_recovery)?;
+        p.millis("metadata.recovery.rebootstrap.trigger.ms", 0..=LONG_MILLIS, &mut config.rebootstrap_trigger)?;
+        p.boolean("metadata.cluster.check.enable", &mut config.cluster_check)?;
         match p.get("security.protocol") {
             None => {}
             Some(protocol) if protocol.eq_ignore_ascii_case("PLAINTEXT") => {}
@@ -124,6 +147,16 @@ impl ClientConfig {
             }
         }
         Ok(config)
+    }
+
+    /// Whether the client starts again from `bootstrap.servers` when it has lost all brokers that it knows.
+    pub(crate) fn rebootstraps(&self) -> bool {
+        self.metadata_recovery == MetadataRecovery::Rebootstrap
+    }
+
+    /// Whether connections say whom they are meant for: as in Kafka, only where a wrong one can be got over.
+    pub(crate) fn checks_cluster(&self) -> bool {
+        self.cluster_check && self.rebootstraps()
     }
 
     /// How long a cluster that was never reached is tried before that is an error.

@@ -3,5 +3,5 @@
 mod client;
 mod properties;
 
-pub use client::{ClientConfig, IGNORED_CLIENT_KEYS};
+pub use client::{ClientConfig, IGNORED_CLIENT_KEYS, MetadataRecovery};
 pub use properties::{Properties, nearest};

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::address::Address;
 use super::config::NetConfig;
 use super::frames::FrameReader;
-use super::negotiate::{Versions, negotiate};
+use super::negotiate::{Identity, Versions, negotiate};
 use crate::error::{ClientError, ErrorKind};
 
 /// A connection that has said its versions and has no owner yet.
@@ -24,7 +24,12 @@ pub(super) struct Opened {
 }
 
 /// Tries every address that the host's name stands for, until one is a broker.
-pub(super) async fn open(broker: &Arc<str>, host: &str, port: u16, config: &NetConfig) -> Result<Opened, ClientError> {
+pub(super) async fn open(
+    broker: &Arc<str>,
+    (host, port): (&str, u16),
+    config: &NetConfig,
+    meant: Option<&Identity>,
+) -> Result<Opened, ClientError> {
     let addresses = match timeout(config.connect_timeout, lookup_host((host, port))).await {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => return Err(unreachable(broker, format!("the name cannot be resolved: {error}"))),
@@ -32,7 +37,7 @@ pub(super) async fn open(broker: &Arc<str>, host: &str, port: u16, config: &NetC
     };
     let mut last = unreachable(broker, "the name stands for no address".into());
     for address in addresses {
-        match timeout(config.connect_timeout, open_one(broker, address, config)).await {
+        match timeout(config.connect_timeout, open_one(broker, address, config, meant)).await {
             Ok(Ok(opened)) => return Ok(opened),
             Ok(Err(error)) => last = error,
             Err(_) => last = unreachable(broker, timed_out(config, "connecting and asking for its versions")),
@@ -41,11 +46,16 @@ pub(super) async fn open(broker: &Arc<str>, host: &str, port: u16, config: &NetC
     Err(last)
 }
 
-async fn open_one(broker: &Arc<str>, address: SocketAddr, config: &NetConfig) -> Result<Opened, ClientError> {
+async fn open_one(
+    broker: &Arc<str>,
+    address: SocketAddr,
+    config: &NetConfig,
+    meant: Option<&Identity>,
+) -> Result<Opened, ClientError> {
     let stream = tcp(address).await.map_err(|error| unreachable(broker, format!("{address}: {error}")))?;
     let (reader, mut writer) = stream.into_split();
     let mut reader = FrameReader::new(reader, MAX_UNAUTHENTICATED_FRAME);
-    let versions = negotiate(&mut reader, &mut writer, &config.client_id).await.map_err(|error| {
+    let versions = negotiate(&mut reader, &mut writer, &config.client_id, meant).await.map_err(|error| {
         // Nothing but the question for versions was sent, so a connection that ends now is one that was never made.
         match error.kind() {
             ErrorKind::Disconnected => error

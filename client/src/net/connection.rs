@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::config::NetConfig;
 use super::connect::{broker_name, open};
-use super::negotiate::{NEXT_CORRELATION_ID, Versions};
+use super::negotiate::{Identity, NEXT_CORRELATION_ID, Versions};
 use super::owner;
 use super::queue::{Inbox, Queue, Return};
 use crate::error::{ClientError, ErrorKind};
@@ -42,8 +42,21 @@ impl Connection {
     /// [`ErrorKind::Unreachable`] where there is no broker to talk to, [`ErrorKind::Malformed`] where something else
     /// than a broker answers.
     pub async fn connect(host: &str, port: u16, config: &NetConfig) -> Result<Self, ClientError> {
+        Self::connect_to(host, port, config, None).await
+    }
+
+    /// As [`Connection::connect`], to a broker that is known: where another one answers, it refuses.
+    ///
+    /// # Errors
+    /// As there, and REBOOTSTRAP_REQUIRED of the other one.
+    pub(crate) async fn connect_to(
+        host: &str,
+        port: u16,
+        config: &NetConfig,
+        meant: Option<&Identity>,
+    ) -> Result<Self, ClientError> {
         let broker = broker_name(host, port);
-        let opened = open(&broker, host, port, config).await?;
+        let opened = open(&broker, (host, port), config, meant).await?;
         let queue = Arc::new(Queue::new());
         queue.throttle(opened.versions.throttle);
         tokio::spawn(owner::run(queue.clone(), broker.clone(), opened.reader, opened.writer, config.max_idle));

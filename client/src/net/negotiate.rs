@@ -1,6 +1,7 @@
 //! Which versions a connection speaks: ApiVersions, the first request on each.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ackflow_protocol::for_each_api;
@@ -18,6 +19,14 @@ use crate::error::{ClientError, ErrorKind};
 const FIRST_CORRELATION_ID: i32 = 0;
 /// The first correlation id that negotiation does not use.
 pub(super) const NEXT_CORRELATION_ID: i32 = 2;
+
+/// Whom a connection is meant for, by what metadata has said. Brokers since Kafka 4.4 refuse a connection that was meant for another one, with
+/// REBOOTSTRAP_REQUIRED (KIP-1242).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) cluster_id: Arc<str>,
+    pub(crate) node: i32,
+}
 
 /// What both sides speak.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -95,6 +104,7 @@ pub(super) async fn negotiate<R, W>(
     reader: &mut FrameReader<R>,
     writer: &mut W,
     client_id: &str,
+    meant: Option<&Identity>,
 ) -> Result<Versions, ClientError>
 where
     R: AsyncRead + Unpin,
@@ -102,14 +112,14 @@ where
 {
     reader.set_limit(MAX_UNAUTHENTICATED_FRAME);
     let newest = ApiVersionsRequest::NEWEST_STABLE;
-    let mut response = ask(reader, writer, client_id, FIRST_CORRELATION_ID, newest).await?;
+    let mut response = ask(reader, writer, client_id, meant, (FIRST_CORRELATION_ID, newest)).await?;
     if response.error_code == ErrorCode::UNSUPPORTED_VERSION {
         let own = response.api_keys.iter().find(|api| api.api_key == ApiKey::API_VERSIONS.0);
         let version = match own {
             Some(own) => common::<ApiVersionsRequest>((own.min_version, own.max_version)).unwrap_or(0),
             None => 0,
         };
-        response = ask(reader, writer, client_id, FIRST_CORRELATION_ID + 1, version).await?;
+        response = ask(reader, writer, client_id, meant, (FIRST_CORRELATION_ID + 1, version)).await?;
     }
     match response.error_code.ok() {
         Ok(()) => Ok(Versions::new(response)),
@@ -121,8 +131,8 @@ async fn ask<R, W>(
     reader: &mut FrameReader<R>,
     writer: &mut W,
     client_id: &str,
-    correlation_id: i32,
-    version: i16,
+    meant: Option<&Identity>,
+    (correlation_id, version): (i32, i16),
 ) -> Result<ApiVersionsResponse, ClientError>
 where
     R: AsyncRead + Unpin,
@@ -132,7 +142,8 @@ where
     let request = ApiVersionsRequest {
         client_software_name: "ackflow".into(),
         client_software_version: env!("CARGO_PKG_VERSION").into(),
-        ..Default::default()
+        cluster_id: meant.map(|meant| meant.cluster_id.to_string()),
+        node_id: meant.map_or(-1, |meant| meant.node),
     };
     let frame = encode_request(&request, version, correlation_id, Some(client_id))
         .map_err(|error| ClientError::new(ErrorKind::Invalid, DOING, error.to_string()))?;

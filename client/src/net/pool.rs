@@ -10,7 +10,7 @@ use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ackflow_protocol::wire::ErrorCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Address, Backoff, Connection, NetConfig, Retries, random};
+use super::{Address, Backoff, Connection, Identity, NetConfig, Retries, random};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 
@@ -26,12 +26,18 @@ struct Inner {
     bootstrap: Vec<Arc<Node>>,
     /// By id, what the cluster's metadata says; empty before the first.
     nodes: Mutex<BTreeMap<i32, Arc<Node>>>,
+    /// The cluster's id, as its metadata says.
+    cluster_id: Mutex<Option<Arc<str>>>,
+    /// Since when metadata was asked for in vain.
+    in_vain_since: Mutex<Option<Instant>>,
     /// Whether a connection to any broker was ever made.
     reached: AtomicBool,
 }
 
 /// A broker, and the one connection to it.
 struct Node {
+    /// Of a broker that metadata named.
+    id: Option<i32>,
     address: Address,
     link: tokio::sync::Mutex<Link>,
     /// What `link` holds, to be looked at without waiting for an attempt under way.
@@ -48,8 +54,15 @@ struct Link {
 impl Pool {
     /// Of the cluster that `config` names. Nothing is connected yet.
     pub fn new(config: ClientConfig) -> Self {
-        let bootstrap = config.bootstrap_servers.addresses().iter().cloned().map(Node::new).collect();
-        Self(Arc::new(Inner { config, bootstrap, nodes: Mutex::default(), reached: AtomicBool::new(false) }))
+        let bootstrap = config.bootstrap_servers.addresses().iter().cloned();
+        Self(Arc::new(Inner {
+            bootstrap: bootstrap.map(|address| Node::new(None, address)).collect(),
+            config,
+            nodes: Mutex::default(),
+            cluster_id: Mutex::default(),
+            in_vain_since: Mutex::default(),
+            reached: AtomicBool::new(false),
+        }))
     }
 
     /// What the pool was made with.
@@ -58,7 +71,7 @@ impl Pool {
     }
 
     /// A connection to any broker: an open one if there is one, else to a broker that metadata named, else to a bootstrap
-    /// server. Cancel-safe.
+    /// server, which [`MetadataRecovery::None`](crate::config::MetadataRecovery::None) leaves out once metadata has named brokers. Cancel-safe.
     ///
     /// # Errors
     /// [`ErrorKind::Unreachable`] after every one of them was tried.
@@ -71,8 +84,10 @@ impl Pool {
         let count = nodes.len().max(1);
         nodes.rotate_left(random() as usize % count);
         let mut errors = Vec::new();
-        for node in nodes.iter().chain(&self.0.bootstrap) {
-            match node.connect(&self.0.config.net).await {
+        let known = nodes.len();
+        let bootstrap = if known == 0 || self.0.config.rebootstraps() { &self.0.bootstrap[..] } else { &[] };
+        for node in nodes.iter().chain(bootstrap) {
+            match self.connect(node).await {
                 Ok(connection) => {
                     self.0.reached.store(true, Ordering::Relaxed);
                     return Ok(connection);
@@ -80,10 +95,29 @@ impl Pool {
                 Err(error) => errors.push(error),
             }
         }
-        Err(self.none_reachable(errors))
+        Err(self.none_reachable(errors, known))
     }
 
-    fn none_reachable(&self, mut errors: Vec<ClientError>) -> ClientError {
+    /// Connects to a broker, or finds out that it is another one.
+    async fn connect(&self, node: &Node) -> Result<Connection, ClientError> {
+        let cluster_id = lock(&self.0.cluster_id).clone().filter(|_| self.0.config.checks_cluster());
+        let meant = cluster_id.zip(node.id).map(|(cluster_id, node)| Identity { cluster_id, node });
+        let connected = node.connect(&self.0.config.net, meant.as_ref()).await;
+        connected.map_err(|error| match error.code() {
+            Some(ErrorCode::REBOOTSTRAP_REQUIRED) => {
+                self.rebootstrap();
+                error.of_kind(ErrorKind::Unreachable)
+            }
+            _ => error,
+        })
+    }
+
+    fn none_reachable(&self, mut errors: Vec<ClientError>, known: usize) -> ClientError {
+        if known > 0 && !self.0.config.rebootstraps() {
+            let reasons: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+            let reason = format!("none of the {known} known brokers can be used: {}", reasons.join(" | "));
+            return ClientError::new(ErrorKind::Unreachable, "looking for a broker", reason).remedy(NO_RECOVERY);
+        }
         match errors.pop() {
             Some(only) if errors.is_empty() => only,
             last => {
@@ -109,7 +143,7 @@ impl Pool {
     pub async fn node(&self, id: i32) -> Result<Connection, ClientError> {
         let node = self.nodes().get(&id).cloned();
         match node {
-            Some(node) => node.connect(&self.0.config.net).await,
+            Some(node) => self.connect(&node).await,
             None => Err(ClientError::new(ErrorKind::Unreachable, "connecting", format!("no broker has id {id}"))),
         }
     }
@@ -118,7 +152,7 @@ impl Pool {
     pub fn learn(&self, id: i32, address: Address) {
         let mut nodes = self.nodes();
         if nodes.get(&id).is_none_or(|node| node.address != address) {
-            nodes.insert(id, Node::new(address));
+            nodes.insert(id, Node::new(Some(id), address));
         }
     }
 
@@ -130,6 +164,7 @@ impl Pool {
         if named.is_empty() {
             return;
         }
+        *lock(&self.0.cluster_id) = metadata.cluster_id.as_deref().map(Arc::from);
         self.nodes().retain(|id, _| named.contains_key(id));
         for (id, address) in named {
             self.learn(id, address);
@@ -146,9 +181,26 @@ impl Pool {
     /// # Errors
     /// Those of [`Pool::any`] and [`Connection::call`], and the broker's answer for the whole request.
     pub async fn metadata(&self, request: &MetadataRequest) -> Result<MetadataResponse, ClientError> {
+        let began = Instant::now();
+        let answer = self.ask_for_metadata(request).await;
+        let mut in_vain_since = lock(&self.0.in_vain_since);
+        if answer.is_ok() {
+            *in_vain_since = None;
+        } else if *in_vain_since.get_or_insert(began) + self.0.config.rebootstrap_trigger <= Instant::now()
+            && self.0.config.rebootstraps()
+            && !self.nodes().is_empty()
+        {
+            *in_vain_since = None;
+            tracing::warn!("no known broker gives metadata: starting again from bootstrap.servers");
+            self.rebootstrap();
+        }
+        answer
+    }
+
+    async fn ask_for_metadata(&self, request: &MetadataRequest) -> Result<MetadataResponse, ClientError> {
         let connection = self.any().await?;
         let response = connection.call(request, self.0.config.net.request_timeout).await?;
-        if response.error_code == ErrorCode::REBOOTSTRAP_REQUIRED {
+        if response.error_code == ErrorCode::REBOOTSTRAP_REQUIRED && self.0.config.rebootstraps() {
             self.rebootstrap();
             // The next attempt asks the bootstrap servers.
             return Err(ClientError::new(
@@ -189,6 +241,7 @@ impl Pool {
     /// Closes all connections and forgets what metadata said.
     pub fn rebootstrap(&self) {
         let nodes = std::mem::take(&mut *self.nodes());
+        *lock(&self.0.cluster_id) = None;
         for node in nodes.values().chain(&self.0.bootstrap) {
             if let Some(connection) = node.lock_open().take() {
                 connection.close();
@@ -197,9 +250,17 @@ impl Pool {
     }
 
     fn nodes(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<Node>>> {
-        // No code that holds the lock can panic halfway through a change.
-        self.0.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.nodes)
     }
+}
+
+/// What to do about brokers that are lost for good.
+pub(crate) const NO_RECOVERY: &str = "bring one back, or set metadata.recovery.strategy=rebootstrap to start again from \
+                                      bootstrap.servers";
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that holds a lock can panic halfway through a change.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Pool {
@@ -215,12 +276,12 @@ pub(crate) fn address(host: &str, port: i32) -> Option<Address> {
 }
 
 impl Node {
-    fn new(address: Address) -> Arc<Self> {
-        Arc::new(Self { address, link: Default::default(), open: Mutex::default() })
+    fn new(id: Option<i32>, address: Address) -> Arc<Self> {
+        Arc::new(Self { id, address, link: Default::default(), open: Mutex::default() })
     }
 
     fn lock_open(&self) -> MutexGuard<'_, Option<Connection>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 
     fn open(&self) -> Option<Connection> {
@@ -229,7 +290,7 @@ impl Node {
 
     /// The open connection, or a new one after the pause that the last failures call for. Who comes while another one
     /// connects gets the same.
-    async fn connect(&self, config: &NetConfig) -> Result<Connection, ClientError> {
+    async fn connect(&self, config: &NetConfig, meant: Option<&Identity>) -> Result<Connection, ClientError> {
         if let Some(open) = self.open() {
             return Ok(open);
         }
@@ -241,7 +302,7 @@ impl Node {
             sleep_until(retry_at).await;
         }
         let config = NetConfig { connect_timeout: setup_timeout(config, link.failures), ..config.clone() };
-        match Connection::connect(&self.address.host, self.address.port, &config).await {
+        match Connection::connect_to(&self.address.host, self.address.port, &config, meant).await {
             Ok(connection) => {
                 *link = Link::default();
                 *self.lock_open() = Some(connection.clone());

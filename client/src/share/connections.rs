@@ -9,16 +9,17 @@ use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
-use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ackflow_protocol::messages::metadata::MetadataRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
-use ackflow_protocol::wire::ApiKey;
+use ackflow_protocol::wire::{ApiKey, ErrorCode};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
 use super::alarm::Alarm;
+use super::brokers::{Brokers, CONNECTING};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 use crate::net::{Address, Answer, Connection, Inbox};
@@ -76,10 +77,7 @@ pub(super) struct Connections {
     slots: HashMap<Role, Slot>,
     /// Counts connections, so that the end of an old one is not taken for the end of its successor.
     generation: u64,
-    /// Brokers that metadata named last.
-    brokers: Vec<Address>,
-    /// Where the next attempt to reach any broker begins.
-    next_broker: usize,
+    brokers: Brokers,
     tasks: JoinSet<Done>,
     /// What waits for an answer, in the order in which it was sent.
     calls: Vec<Call>,
@@ -160,8 +158,7 @@ impl Connections {
             config,
             slots: HashMap::new(),
             generation: 0,
-            brokers: Vec::new(),
-            next_broker: 0,
+            brokers: Brokers::default(),
             tasks: JoinSet::new(),
             calls: Vec::new(),
             inbox: mpsc::unbounded_channel(),
@@ -172,6 +169,11 @@ impl Connections {
     /// How long a cluster that was never reached is tried before that is an error.
     pub(super) fn unreached_patience(&self) -> Duration {
         self.config.unreached_patience()
+    }
+
+    /// Whether the consumer starts again from `bootstrap.servers` when all known brokers are lost.
+    pub(super) fn rebootstraps(&self) -> bool {
+        self.config.rebootstraps()
     }
 
     /// What names the cluster in an error that is no single broker's.
@@ -188,6 +190,10 @@ impl Connections {
             Destination::Coordinator(address) => (Role::Coordinator(address.node), Some(address)),
             Destination::Session(address) => (Role::Session(address.node), Some(address)),
         };
+        if matches!(wanted.request, ClientRequest::Metadata(_)) && self.brokers.asked(Instant::now(), &self.config) {
+            tracing::warn!("no known broker gives metadata: starting again from bootstrap.servers");
+            self.rebootstrap();
+        }
         match self.slots.get_mut(&role) {
             Some(Slot::Connecting { waiting }) => waiting.push(wanted),
             // The session that an ended connection had must be reported as lost before another one is opened.
@@ -237,8 +243,10 @@ impl Connections {
                 }
             }
             Done::Answered { role, generation, id, result } => {
-                if let Ok(ClientResponse::Metadata(metadata)) = &result {
-                    self.learn(metadata);
+                match &result {
+                    Ok(ClientResponse::Metadata(metadata)) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
+                    Ok(ClientResponse::Metadata(metadata)) => self.brokers.learn(metadata),
+                    _ => {}
                 }
                 let mut is_over =
                     result.as_ref().is_err_and(|failed| failed.error.kind() != ErrorKind::UnsupportedVersion);
@@ -288,6 +296,9 @@ impl Connections {
                 });
             }
             Err(error) => {
+                if error.code() == Some(REBOOTSTRAP) {
+                    self.rebootstrap();
+                }
                 let failed = || Failed { error: error.clone(), speaks: None };
                 outcomes.extend(waiting.into_iter().map(|wanted| Outcome::Answered(wanted.id, Err(failed()))));
                 outcomes.push(Outcome::Connected(role, began, Err(error)));
@@ -369,58 +380,41 @@ impl Connections {
         let net = self.config.net.clone();
         let began = Instant::now();
         match address {
-            Some(BrokerAddress { host, port, .. }) => {
+            Some(BrokerAddress { node, host, port }) => {
+                let meant = self.brokers.identity(&self.config, node);
                 self.tasks.spawn(async move {
-                    let result = Connection::connect(&host, port, &net).await;
+                    let result = Connection::connect_to(&host, port, &net, meant.as_ref()).await;
                     Done::Connected { role, began, result: result.map_err(|error| error.remedy(ADVERTISED)) }
                 });
             }
             None => {
-                let candidates = self.candidates();
-                let servers = self.config.bootstrap_servers.to_string();
+                let candidates = self.brokers.candidates(&self.config);
+                let unreachable = self.brokers.unreachable(&self.config);
                 self.tasks.spawn(async move {
                     let mut result = Err(ClientError::new(ErrorKind::Unreachable, CONNECTING, "there is no address"));
-                    for Address { host, port } in &candidates {
-                        result = Connection::connect(host, *port, &net).await;
+                    for (Address { host, port }, meant) in &candidates {
+                        result = Connection::connect_to(host, *port, &net, meant.as_ref()).await;
                         if result.is_ok() {
                             break;
                         }
                     }
-                    Done::Connected {
-                        role,
-                        began,
-                        result: result.map_err(|error| unreachable_cluster(&servers, &error)),
-                    }
+                    Done::Connected { role, began, result: result.map_err(|error| unreachable(&error)) }
                 });
             }
         }
     }
 
-    /// Every broker that metadata named, beginning with another one each time, and then what was configured: names may have come to mean
-    /// other brokers since.
-    fn candidates(&mut self) -> Vec<Address> {
-        let mut candidates = self.brokers.clone();
-        if !candidates.is_empty() {
-            let begin = self.next_broker % candidates.len();
-            candidates.rotate_left(begin);
+    /// Forgets the brokers that metadata named, and the connection to one of them that any would do for. Sessions and the coordinator have theirs
+    /// until metadata and the search for the coordinator say otherwise.
+    fn rebootstrap(&mut self) {
+        if !self.config.rebootstraps() {
+            return;
         }
-        self.next_broker = self.next_broker.wrapping_add(1);
-        for address in self.config.bootstrap_servers.addresses() {
-            if !candidates.contains(address) {
-                candidates.push(address.clone());
-            }
-        }
-        candidates
-    }
-
-    fn learn(&mut self, metadata: &MetadataResponse) {
-        let brokers: Vec<_> = metadata
-            .brokers
-            .iter()
-            .filter_map(|broker| Some(Address { host: broker.host.clone(), port: u16::try_from(broker.port).ok()? }))
-            .collect();
-        if !brokers.is_empty() {
-            self.brokers = brokers;
+        self.brokers.forget();
+        if let Some(Slot::Open(open)) = self.slots.get(&Role::Any) {
+            // What is under way on it fails by itself.
+            open.connection.close();
+            self.slots.remove(&Role::Any);
         }
     }
 }
@@ -433,13 +427,8 @@ async fn ring(alarm: &mut Alarm, due: Option<Instant>) {
     }
 }
 
-const CONNECTING: &str = "connecting to the cluster";
+/// What a broker answers that knows that its client has to start again from `bootstrap.servers`.
+const REBOOTSTRAP: ErrorCode = ErrorCode::REBOOTSTRAP_REQUIRED;
 
 const ADVERTISED: &str = "the cluster names this address as the broker's advertised.listeners: check that the broker runs and that this \
                           host can reach the address";
-
-fn unreachable_cluster(servers: &str, error: &ClientError) -> ClientError {
-    let reason = format!("no broker of bootstrap.servers={servers} can be reached, lastly: {error}");
-    ClientError::new(ErrorKind::Unreachable, CONNECTING, reason)
-        .remedy("check the addresses and that a broker listens there")
-}

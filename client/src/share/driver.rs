@@ -64,7 +64,7 @@ impl Driver {
     ) -> Self {
         Self {
             machine,
-            reach: Reach::new(connections.unreached_patience()),
+            reach: Reach::new(connections.unreached_patience(), !connections.rebootstraps()),
             connections,
             commands,
             notices,

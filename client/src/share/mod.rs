@@ -27,6 +27,7 @@
 
 mod acks;
 mod alarm;
+mod brokers;
 mod buffer;
 mod config;
 mod connections;

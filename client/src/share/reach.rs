@@ -2,7 +2,8 @@
 //!
 //! Kafka's own client tries for ever and only logs. A program that was given a wrong address should hear of it, and one
 //! that loses its brokers for a while should not: an error is due when a kind of connection has never been made though
-//! it was tried for a while, and again after each further while. From the first success on, only the log tells.
+//! it was tried for a while, and again after each further while. From the first success on, only the log tells, unless
+//! the consumer may not look for other brokers than those that it knew (`metadata.recovery.strategy=none`).
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ const NAMED_PATIENCE: Duration = Duration::from_secs(15);
 pub(super) struct Reach {
     /// How long a cluster is tried that was never reached.
     patience: Duration,
+    /// Whether the loss of all known brokers is told: the consumer does not get over it by itself.
+    tells_losses: bool,
     any: Attempts,
     coordinator: Attempts,
     session: Attempts,
@@ -33,9 +36,9 @@ enum Attempts {
 }
 
 impl Reach {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(patience: Duration, tells_losses: bool) -> Self {
         let never = Attempts::Never(None);
-        Self { patience, any: never, coordinator: never, session: never }
+        Self { patience, tells_losses, any: never, coordinator: never, session: never }
     }
 
     /// An attempt that began at `began` ended at `now`: the error that is due, if one is.
@@ -69,7 +72,7 @@ impl Reach {
             Attempts::Reached => {
                 tracing::warn!("{error}; trying again");
                 *attempts = Attempts::Lost;
-                None
+                (self.tells_losses && role == Role::Any).then_some(error)
             }
             Attempts::Lost => {
                 tracing::debug!("{error}");
@@ -93,7 +96,7 @@ mod tests {
     #[test]
     fn who_never_reached_a_broker_hears_of_it_every_few_seconds() {
         let start = Instant::now();
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(PATIENCE, false);
         let mut heard = Vec::new();
         for second in 0..12 {
             let now = start + Duration::from_secs(second);
@@ -108,17 +111,29 @@ mod tests {
     fn one_long_attempt_counts_from_where_it_began() {
         let start = Instant::now();
         let ended = start + Duration::from_secs(10);
-        assert!(Reach::new(PATIENCE).attempted(Role::Any, start, ended, failure()).is_some());
+        assert!(Reach::new(PATIENCE, false).attempted(Role::Any, start, ended, failure()).is_some());
     }
 
     #[test]
     fn who_has_reached_a_broker_once_is_left_to_retry() {
         let start = Instant::now();
-        let mut reach = Reach::new(PATIENCE);
+        let mut reach = Reach::new(PATIENCE, false);
         assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
         for second in 0..600 {
             let now = start + Duration::from_secs(second);
             assert!(reach.attempted(Role::Any, now, now, failure()).is_none());
+        }
+    }
+
+    #[test]
+    fn who_may_not_look_for_other_brokers_hears_of_their_loss_once_a_spell() {
+        let start = Instant::now();
+        let mut reach = Reach::new(PATIENCE, true);
+        for _ in 0..2 {
+            assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
+            assert!(reach.attempted(Role::Session(1), start, start, failure()).is_none());
+            let heard = (0..60).filter(|_| reach.attempted(Role::Any, start, start, failure()).is_some()).count();
+            assert_eq!(heard, 1);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A broker for one test, with a topic and a group of its own.
 
 use std::collections::{BTreeSet, HashSet};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -49,6 +50,11 @@ impl Cluster {
     /// This embedded broker, which lives as long as this.
     pub(crate) async fn of(broker: EmbeddedBroker) -> Self {
         Self::new(broker.bootstrap_servers(), Some(broker)).await
+    }
+
+    /// This embedded broker, which clients find at another address.
+    pub(crate) async fn behind(front: SocketAddr, broker: EmbeddedBroker) -> Self {
+        Self::new(front.to_string(), Some(broker)).await
     }
 
     /// An embedded broker of three nodes, each of which leads one partition of the topic.

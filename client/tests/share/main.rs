@@ -12,6 +12,7 @@ mod handlers;
 mod membership;
 mod modes;
 mod old_brokers;
+mod rebootstrap;
 mod renewal;
 mod throttling;
 mod unreadable;

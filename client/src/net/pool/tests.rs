@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::messages::metadata::MetadataResponseBroker;
 
 use super::*;
-use crate::net::testing::Peer;
+use crate::net::testing::{Peer, all_versions};
 
 /// A pool that knows the brokers at these ports from `bootstrap.servers`.
 fn pool(ports: &[u16]) -> Pool {
@@ -119,8 +120,8 @@ async fn row_67_metadata_without_brokers_leaves_the_old_ones() {
 }
 
 // Mutation: client/src/net/pool.rs
-// - self.rebootstrap();
-// +
+// - if response.error_code == ErrorCode::REBOOTSTRAP_REQUIRED && self.0.config.rebootstraps() {
+// + if false {
 #[tokio::test]
 async fn row_67_rebootstrap_required_drops_the_connections_and_asks_the_bootstrap_servers() {
     let (seed, node) = (Peer::bind().await, Peer::bind().await);
@@ -138,7 +139,7 @@ async fn row_67_rebootstrap_required_drops_the_connections_and_asks_the_bootstra
 }
 
 // Mutation: client/src/net/pool.rs
-// - for node in nodes.iter().chain(&self.0.bootstrap) {
+// - for node in nodes.iter().chain(bootstrap) {
 // + for node in &nodes {
 #[tokio::test]
 async fn row_67_where_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again() {
@@ -225,4 +226,73 @@ async fn a_cluster_that_was_never_reached_is_given_up_long_before_the_timeout_of
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     assert!(began.elapsed() < pool.config().default_api_timeout / 2, "{:?}", began.elapsed());
     assert!(error.to_string().contains("bootstrap.servers"), "{error}");
+}
+
+#[tokio::test]
+async fn row_67_brokers_that_answer_in_vain_for_too_long_are_forgotten() {
+    let (seed, node) = (Peer::bind().await, Peer::bind().await);
+    let (seed_port, node_port) = (seed.port(), node.port());
+    // It knows no broker, and never will.
+    serve(node, metadata(&[]));
+    let seeds = serve(seed, metadata(&[(9, seed_port)]));
+    let mut config = pool(&[seed_port]).config().clone();
+    config.rebootstrap_trigger = Duration::from_millis(200);
+    let pool = Pool::new(config);
+    pool.learn_all(&metadata(&[(1, node_port)]));
+    let began = Instant::now();
+    refresh(&pool).await.unwrap();
+    assert!(began.elapsed() >= Duration::from_millis(200) && seeds.load(Ordering::Relaxed) == 1);
+    assert_eq!(pool.ids(), [9]);
+}
+
+#[tokio::test]
+async fn row_67_without_recovery_the_known_brokers_stay_and_the_error_says_so() {
+    let seed = Peer::bind().await;
+    let seed_port = seed.port();
+    let seeds = serve(seed, metadata(&[(9, seed_port)]));
+    let mut config = pool(&[seed_port]).config().clone();
+    config.metadata_recovery = crate::config::MetadataRecovery::None;
+    config.rebootstrap_trigger = Duration::ZERO;
+    let pool = Pool::new(config);
+    pool.learn_all(&metadata(&[(1, dead_port().await)]));
+    for _ in 0..3 {
+        let error = pool.metadata(&MetadataRequest::default()).await.unwrap_err();
+        assert!(error.to_string().contains("metadata.recovery.strategy=rebootstrap"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+    }
+    assert_eq!((pool.ids(), seeds.load(Ordering::Relaxed)), (vec![1], 0));
+}
+
+// Mutation: client/src/net/pool.rs
+// - let meant = cluster_id.zip(node.id).map(|(cluster_id, node)| Identity { cluster_id, node });
+// + let meant: Option<Identity> = None;
+#[tokio::test]
+async fn row_67_a_broker_that_is_another_one_than_meant_refuses_and_is_forgotten() {
+    let (seed, other) = (Peer::bind().await, Peer::bind().await);
+    let (seed_port, other_port) = (seed.port(), other.port());
+    let named = |id, port| MetadataResponse { cluster_id: Some("c1".into()), ..metadata(&[(id, port)]) };
+    let pool = pool(&[seed_port]);
+    pool.learn_all(&named(4, other_port));
+    let refuse = async {
+        let mut wire = other.accept_raw().await;
+        let asked = wire.request().await;
+        let request: ApiVersionsRequest = asked.decode();
+        assert_eq!((request.cluster_id.as_deref(), request.node_id), (Some("c1"), 4));
+        let error_code = ErrorCode::REBOOTSTRAP_REQUIRED;
+        wire.answer(&asked, &ApiVersionsResponse { error_code, ..Default::default() }).await;
+    };
+    let (connected, ()) = tokio::join!(pool.node(4), refuse);
+    assert!(connected.unwrap_err().is_retriable());
+    assert!(pool.ids().is_empty());
+    let asked = async {
+        let mut wire = seed.accept_raw().await;
+        let asked = wire.request().await;
+        assert_eq!(asked.decode::<ApiVersionsRequest>().cluster_id, None, "a bootstrap server may be any broker");
+        wire.answer(&asked, &all_versions()).await;
+        let asked = wire.request().await;
+        wire.answer(&asked, &named(5, seed_port)).await;
+    };
+    let (answer, ()) = tokio::join!(refresh(&pool), asked);
+    answer.unwrap();
+    assert_eq!(pool.ids(), [5]);
 }

@@ -4,14 +4,15 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
+use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseBroker};
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
-use ackflow_protocol::wire::ApiKey;
+use ackflow_protocol::wire::{ApiKey, ErrorCode};
 
 use super::super::connections::{Connections, Failed, Outcome, Role};
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, MetadataRecovery};
 use crate::error::ErrorKind;
 use crate::net::testing::{Peer, Wire, all_versions};
 
@@ -43,7 +44,15 @@ async fn next(connections: &mut Connections) -> Vec<Outcome> {
 }
 
 async fn connected(connections: &mut Connections, peer: &Peer) -> Wire {
-    let (wire, outcomes) = tokio::join!(peer.accept(), next(connections));
+    let (wire, outcomes) = tokio::join!(peer.accept(), async {
+        loop {
+            // Nothing follows from the end of a connection that was given up before.
+            let outcomes = next(connections).await;
+            if !outcomes.is_empty() {
+                return outcomes;
+            }
+        }
+    });
     assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
     wire
 }
@@ -161,9 +170,9 @@ async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
     assert_eq!(failed, HashSet::from([RequestId(1), RequestId(2)]));
 }
 
-// Mutation: client/src/share/connections.rs
-// - let mut candidates = self.brokers.clone();
-// + let mut candidates: Vec<Address> = Vec::new();
+// Mutation: client/src/share/brokers.rs
+// - let mut candidates: Vec<Candidate> = self.named.iter().map(identified).collect();
+// + let mut candidates: Vec<Candidate> = self.named.iter().take(0).map(identified).collect();
 #[tokio::test]
 async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
     let (refused, first, second) = (Peer::bind().await.port(), Peer::bind().await, Peer::bind().await);
@@ -185,4 +194,111 @@ async fn row_67_any_broker_is_looked_for_among_all_that_were_named() {
     assert!(next(&mut connections).await.is_empty());
     connections.send(RequestId(2), Destination::Any, metadata(), 0);
     connected(&mut connections, &second).await;
+}
+
+/// What a broker says whose cluster has this one broker.
+fn cluster_of(node_id: i32, peer: &Peer) -> MetadataResponse {
+    let broker = MetadataResponseBroker {
+        node_id,
+        host: "127.0.0.1".to_owned(),
+        port: i32::from(peer.port()),
+        ..Default::default()
+    };
+    MetadataResponse { cluster_id: Some("c1".to_owned()), brokers: vec![broker], ..Default::default() }
+}
+
+/// Connections that know one broker by metadata of the other, and are connected to neither.
+async fn knowing(seed: &Peer, node: &Peer, change: impl FnOnce(&mut ClientConfig)) -> Connections {
+    let mut config = ClientConfig::new(&format!("127.0.0.1:{}", seed.port())).unwrap();
+    change(&mut config);
+    let mut connections = Connections::new(config);
+    connections.send(RequestId(1), Destination::Any, metadata(), 0);
+    let mut wire = connected(&mut connections, seed).await;
+    let asked = wire.request().await;
+    wire.answer(&asked, &cluster_of(2, node)).await;
+    assert!(matches!(next(&mut connections).await[..], [Outcome::Answered(RequestId(1), Ok(_))]));
+    drop(wire);
+    assert!(next(&mut connections).await.is_empty());
+    connections
+}
+
+#[tokio::test]
+async fn row_67_a_consumer_that_asks_for_metadata_in_vain_starts_again_from_the_bootstrap_servers() {
+    let (seed, node) = (Peer::bind().await, Peer::bind().await);
+    let mut connections = knowing(&seed, &node, |config| {
+        config.net.request_timeout = Duration::from_millis(100);
+        config.rebootstrap_trigger = Duration::from_millis(150);
+    })
+    .await;
+    // The broker is there, and never answers: twice it is asked.
+    for id in 2..4 {
+        connections.send(RequestId(id), Destination::Any, metadata(), 0);
+        let _silent = connected(&mut connections, &node).await;
+        let outcomes = next(&mut connections).await;
+        assert!(matches!(outcomes[..], [Outcome::Answered(_, Err(_))]), "{outcomes:?}");
+    }
+    connections.send(RequestId(4), Destination::Any, metadata(), 0);
+    let mut wire = connected(&mut connections, &seed).await;
+    assert_eq!(wire.request().await.header.request_api_key, ApiKey::METADATA);
+}
+
+// Mutation: client/src/share/connections.rs
+// - Ok(ClientResponse::Metadata(metadata)) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
+// +
+#[tokio::test]
+async fn row_67_a_consumer_that_is_told_to_start_again_does() {
+    let (seed, node) = (Peer::bind().await, Peer::bind().await);
+    let mut connections = knowing(&seed, &node, |_| {}).await;
+    connections.send(RequestId(2), Destination::Any, metadata(), 0);
+    let mut wire = connected(&mut connections, &node).await;
+    let asked = wire.request().await;
+    let refusal = MetadataResponse { error_code: ErrorCode::REBOOTSTRAP_REQUIRED, ..Default::default() };
+    wire.answer(&asked, &refusal).await;
+    assert!(matches!(next(&mut connections).await[..], [Outcome::Answered(RequestId(2), Ok(_))]));
+    connections.send(RequestId(3), Destination::Any, metadata(), 0);
+    connected(&mut connections, &seed).await;
+}
+
+#[tokio::test]
+async fn without_recovery_no_bootstrap_server_is_asked_again() {
+    let (seed, node) = (Peer::bind().await, Peer::bind().await);
+    let mut connections = knowing(&seed, &node, |config| config.metadata_recovery = MetadataRecovery::None).await;
+    let address = format!("127.0.0.1:{}", node.port());
+    drop(node);
+    connections.send(RequestId(2), Destination::Any, metadata(), 0);
+    let outcomes = next(&mut connections).await;
+    let [Outcome::Answered(_, Err(_)), Outcome::Connected(Role::Any, _, Err(error))] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    let text = error.to_string();
+    assert!(text.contains(&address) && text.contains("metadata.recovery.strategy=rebootstrap"), "{text}");
+}
+
+// Mutation: client/src/share/connections.rs
+// - let meant = self.brokers.identity(&self.config, node);
+// + let meant: Option<crate::net::Identity> = None;
+#[tokio::test]
+async fn a_connection_says_whom_it_is_meant_for_unless_that_is_switched_off() {
+    for is_on in [true, false] {
+        let (seed, node) = (Peer::bind().await, Peer::bind().await);
+        let mut connections = knowing(&seed, &node, |config| config.cluster_check = is_on).await;
+        connections.send(RequestId(2), Destination::Session(broker(2, &node)), fetch(), 0);
+        let refuse = async {
+            let mut wire = node.accept_raw().await;
+            let asked = wire.request().await;
+            let request: ApiVersionsRequest = asked.decode();
+            let error_code = ErrorCode::REBOOTSTRAP_REQUIRED;
+            wire.answer(&asked, &ApiVersionsResponse { error_code, ..Default::default() }).await;
+            (request.cluster_id, request.node_id)
+        };
+        let (meant, outcomes) = tokio::join!(refuse, next(&mut connections));
+        assert_eq!(meant, if is_on { (Some("c1".to_owned()), 2) } else { (None, -1) });
+        assert!(
+            matches!(outcomes[..], [Outcome::Answered(_, Err(_)), Outcome::Connected(_, _, Err(_))]),
+            "{outcomes:?}"
+        );
+        // What refused is not the cluster that was known.
+        connections.send(RequestId(3), Destination::Any, metadata(), 0);
+        connected(&mut connections, &seed).await;
+    }
 }
