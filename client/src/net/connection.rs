@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use ackflow_protocol::wire::{ApiKey, Request, Response, decode_response, encode_request};
+use ackflow_protocol::wire::{ApiKey, Request, Response, decode_response, encode_request_in_pieces};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -129,10 +129,11 @@ impl Connection {
         let agreed = handle.versions.agreed(R::KEY).filter(|version| *version >= least);
         let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(least)))?;
         let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
-        let frame = encode_request(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
-            let doing = format!("sending {} v{version}", R::NAME);
-            self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
-        })?;
+        let frame =
+            encode_request_in_pieces(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
+                let doing = format!("sending {} v{version}", R::NAME);
+                self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
+            })?;
         handle.queue.push(correlation_id, frame, to)?;
         Ok(version)
     }

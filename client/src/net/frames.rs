@@ -86,15 +86,15 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     }
 }
 
-/// Frames on their way out; one system call writes many.
+/// Frames on their way out, in pieces; one system call writes many.
 #[derive(Debug, Default)]
 pub(super) struct OutgoingFrames(VecDeque<Bytes>);
 
 impl OutgoingFrames {
-    /// Adds a frame, which must not be empty.
-    pub(super) fn push(&mut self, frame: Bytes) {
-        debug_assert!(!frame.is_empty());
-        self.0.push_back(frame);
+    /// Adds a frame, no piece of which may be empty.
+    pub(super) fn push(&mut self, frame: Vec<Bytes>) {
+        debug_assert!(frame.iter().all(|piece| !piece.is_empty()));
+        self.0.extend(frame);
     }
 }
 
@@ -108,12 +108,12 @@ impl Buf for OutgoingFrames {
     }
 
     fn chunk(&self) -> &[u8] {
-        self.0.front().map_or(&[], |frame| &frame[..])
+        self.0.front().map_or(&[], |piece| &piece[..])
     }
 
     fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
-        let frames = self.0.iter().zip(slices);
-        frames.map(|(frame, slice)| *slice = IoSlice::new(frame)).count()
+        let pieces = self.0.iter().zip(slices);
+        pieces.map(|(piece, slice)| *slice = IoSlice::new(piece)).count()
     }
 
     fn advance(&mut self, mut count: usize) {
@@ -145,7 +145,8 @@ mod tests {
                 let mut frame = BytesMut::new();
                 frame.put_u32(size as u32);
                 frame.put_bytes(size as u8, size);
-                frames.push(frame.freeze());
+                let body = frame.split_off(SIZE_LENGTH);
+                frames.push(vec![frame.freeze(), body.freeze()]);
             }
             client.write_all_buf(&mut frames).await.unwrap();
         });

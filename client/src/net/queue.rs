@@ -58,7 +58,8 @@ struct State {
 #[derive(Debug)]
 struct Request {
     correlation_id: i32,
-    frame: Bytes,
+    /// In pieces.
+    frame: Vec<Bytes>,
 }
 
 #[derive(Debug)]
@@ -82,8 +83,8 @@ impl Queue {
         }
     }
 
-    /// Queues a frame for writing. Its answer will go to `to`, unless this fails.
-    pub(super) fn push(&self, correlation_id: i32, frame: Bytes, to: Return) -> Result<(), ClientError> {
+    /// Queues a frame, which is in pieces, for writing. Its answer will go to `to`, unless this fails.
+    pub(super) fn push(&self, correlation_id: i32, frame: Vec<Bytes>, to: Return) -> Result<(), ClientError> {
         {
             let mut state = self.lock();
             if let Some(end) = &state.end {
