@@ -4,6 +4,7 @@ mod support;
 mod verdict;
 
 mod adversarial;
+mod bench_codec;
 mod bench_replay;
 mod demo;
 mod faults_codec;
@@ -57,6 +58,7 @@ pub static ALL: &[Proof] = &[
     faults_share::PROOF,
     tail_latency::PROOF,
     bench_replay::PROOF,
+    bench_codec::PROOF,
     adversarial::PROOF,
     fuzz::PROOF,
     sim::PROOF,
