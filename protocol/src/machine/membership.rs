@@ -241,6 +241,10 @@ impl Membership {
         self.backoff.reset();
         self.reported = None;
         self.events.push_back(MembershipEvent::CoordinatorConfirmed);
+        // A new epoch comes with a new assignment of the group. Where nothing is said of this member's, it is the same, or
+        // it was told to a heartbeat that nobody waits for any more, such as one on a connection that was lost.
+        let rises = matches!(self.state, State::Stable(epoch) if epoch < response.member_epoch);
+        self.tell_all |= rises && response.assignment.is_none();
         // A broker never gives a member an epoch below 1; it would be taken for a join or a leave when sent back.
         self.state = if response.member_epoch > 0 { State::Stable(response.member_epoch) } else { self.state };
         if response.heartbeat_interval_ms > 0 {

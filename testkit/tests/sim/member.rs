@@ -36,6 +36,7 @@ pub(crate) struct Member {
     /// Counts the lives.
     pub(crate) life: u32,
     pub(crate) id: String,
+    is_id_reused: bool,
     /// `None` while it is down.
     pub(crate) machine: Option<ShareConsumerMachine>,
     pub(crate) app: App,
@@ -54,6 +55,7 @@ impl Member {
             index,
             life: 0,
             id: String::new(),
+            is_id_reused: false,
             machine: None,
             app: App::new(index, 0),
             closing: false,
@@ -79,7 +81,8 @@ impl Member {
             return;
         }
         self.life += 1;
-        if !same_id || self.id.is_empty() {
+        self.is_id_reused = same_id && !self.id.is_empty();
+        if !self.is_id_reused {
             self.id = format!("m{}-{}", self.index, self.life);
         }
         crate::trace!(sim, "m{} starts as {}", self.index, self.id);
@@ -213,6 +216,11 @@ impl Member {
                 Output::Event(event) => {
                     if self.app.event(sim, machine, &self.id, event) {
                         crate::trace!(sim, "m{} has failed for good", self.index);
+                        // What its earlier life had under way may pass for another process of that id.
+                        sim.oracle.check(self.is_id_reused, || format!("m{} fails for good", self.index));
+                        let event = MemberEvent::Start { same_id: false };
+                        let again = What::Member { member: self.index, life: self.life, event };
+                        sim.after(Duration::from_secs(1), again);
                         return self.crash(sim, Some(Duration::from_millis(500)));
                     }
                 }

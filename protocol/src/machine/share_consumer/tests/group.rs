@@ -51,7 +51,7 @@ fn row_74_subscription_and_rack_are_told_on_joining_and_changes_and_after_a_rejo
         rig.sleep(ms(5_000));
         let next = rig.take_heartbeat();
         assert_eq!((next.heartbeat().member_epoch, told(&next)), (epoch, (None, None)));
-        rig.respond(&next, heartbeat(epoch + 1, None));
+        rig.respond(&next, heartbeat(epoch + 1, Some(&[(TOPIC, &[epoch])])));
     }
     rig.subscribe(&["topic", "other"]);
     let changed = rig.take_heartbeat();
@@ -61,6 +61,26 @@ fn row_74_subscription_and_rack_are_told_on_joining_and_changes_and_after_a_rejo
     let rejoin = rig.take_heartbeat();
     assert_eq!(rejoin.heartbeat().member_epoch, 0);
     assert_eq!(told(&rejoin), (Some("r1".into()), Some(vec!["other".into(), "topic".into()])));
+}
+
+// Mutation: protocol/src/machine/membership.rs
+// - self.tell_all |= rises && response.assignment.is_none();
+// +
+#[test]
+fn an_assignment_that_may_have_been_told_to_somebody_else_is_asked_for_once() {
+    let mut rig = Rig::new();
+    rig.subscribe(&["topic"]);
+    rig.answer_group();
+    let join = rig.take_heartbeat();
+    rig.respond(&join, heartbeat(1, Some(&[(TOPIC, &[0])])));
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        rig.sleep(ms(5_000));
+        let next = rig.take_heartbeat();
+        told.push(next.heartbeat().subscribed_topic_names.is_some());
+        rig.respond(&next, heartbeat(2, None));
+    }
+    assert_eq!(told, [false, true, false, false]);
 }
 
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
