@@ -9,6 +9,8 @@ use ackflow_protocol::machine::{
     ShareConsumerMachine, TopicIdPartition,
 };
 
+use ackflow_protocol::wire::ErrorCode;
+
 use crate::member::MemberEvent;
 use crate::sim::{Sim, What};
 
@@ -112,6 +114,8 @@ struct Said {
     at: Instant,
     session: SessionId,
     ranges: Vec<AckRange>,
+    /// Until when the machine had said that the records are locked.
+    deadline: Instant,
     /// The delivery whose lock it renews.
     renews: Option<Part>,
 }
@@ -128,6 +132,8 @@ pub(crate) struct App {
     /// Names the polls that wait.
     last_wait: u64,
     lost: BTreeSet<SessionId>,
+    /// Partitions that were lost while their session went on.
+    lost_partitions: BTreeSet<(SessionId, TopicIdPartition)>,
     said: BTreeMap<AckId, Said>,
     commits: BTreeMap<CommitId, Instant>,
     pub(crate) assigned: Vec<TopicIdPartition>,
@@ -148,6 +154,7 @@ impl App {
             last_kept: 0,
             last_wait: 0,
             lost: BTreeSet::new(),
+            lost_partitions: BTreeSet::new(),
             said: BTreeMap::new(),
             commits: BTreeMap::new(),
             assigned: Vec::new(),
@@ -348,7 +355,8 @@ impl App {
         self.activity += 1;
         sim.oracle.said((id, self.life), part.session, part.partition, &part.ranges, (ack, word));
         let renews = (word == AckType::Renew).then(|| part.clone());
-        self.said.insert(ack, Said { at: sim.now, session: part.session, ranges, renews });
+        let (at, session, deadline) = (sim.now, part.session, part.deadline);
+        self.said.insert(ack, Said { at, session, ranges, deadline, renews });
         ack
     }
 
@@ -378,6 +386,7 @@ impl App {
             }
             Event::PartitionLost { session, topic_partition, error } => {
                 crate::trace!(sim, "m{} lost {topic_partition:?} of {session:?}: {error:?}", self.member);
+                self.lost_partitions.insert((session, topic_partition));
                 self.lose(sim, machine, |part| part.session == session && part.partition == topic_partition);
             }
             Event::Acknowledged { id: ack, topic_partition, ranges, result, failed, lock_deadline, .. } => {
@@ -388,6 +397,12 @@ impl App {
                 sim.oracle
                     .check(said.ranges == ranges, || format!("{id}: {ack:?} ended with other ranges: {ranges:?}"));
                 let member = (id, self.life);
+                // No broker answers in no time.
+                let lost = self.lost_partitions.contains(&(said.session, topic_partition));
+                let unasked = said.at == sim.now && said.at < said.deadline && !lost;
+                if unasked && result == Err(ErrorCode::INVALID_RECORD_STATE) {
+                    sim.oracle.refused_unasked(member, said.session, topic_partition, &ranges, ack);
+                }
                 let good = without(&ranges, &failed);
                 sim.oracle.ended(member, said.session, topic_partition, &good, ack, Ok(()));
                 sim.oracle.ended(member, said.session, topic_partition, &failed, ack, result);

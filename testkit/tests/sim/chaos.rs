@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackflow_protocol::machine::TopicIdPartition;
 use ackflow_protocol::wire::{ApiKey, ErrorCode};
-use ackflow_testkit::core::{FaultAction, FaultRule};
+use ackflow_testkit::core::{FaultAction, FaultRule, ShareRecordState};
 
 use crate::app::AppEvent;
 use crate::driver::Role;
@@ -269,7 +269,7 @@ impl Sim {
                 true
             }
             Kind::MoveLeader => {
-                let Some((topic, partition)) = self.any_partition() else { return false };
+                let Some((topic, partition)) = self.busy_partition() else { return false };
                 crate::trace!(self, "{topic}/{partition} goes to node {node}");
                 self.cluster.move_leader(now, &topic, partition, node).is_ok()
             }
@@ -362,6 +362,18 @@ impl Sim {
             let at = self.random.below(partitions.len() as u64) as usize;
             partitions[at].clone()
         })
+    }
+
+    /// Mostly one of which somebody holds records.
+    fn busy_partition(&mut self) -> Option<(String, i32)> {
+        for _ in 0..8 {
+            let (topic, partition) = self.any_partition()?;
+            let records = self.cluster.share_records(GROUP, &topic, partition);
+            if records.iter().any(|records| matches!(records.state, ShareRecordState::Acquired { .. })) {
+                return Some((topic, partition));
+            }
+        }
+        self.any_partition()
     }
 
     pub(crate) fn id_of(&self, topic: &str, partition: i32) -> Option<TopicIdPartition> {

@@ -27,6 +27,9 @@ use runs::{number, run_all, trace_of};
 const RUNS: u64 = 300;
 
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - self.lose_moved_partitions();
+// +
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
 // - self.outputs.push_back(Output::Event(Event::PartitionLost { session, topic_partition, error }));
 // +
 // Mutation: protocol/src/machine/share_session.rs

@@ -250,6 +250,31 @@ impl Oracle {
         }
     }
 
+    /// A machine refuses a word without asking a broker, before the lock ends that it has told of.
+    pub(crate) fn refused_unasked(
+        &mut self,
+        (id, life): (&str, u32),
+        session: SessionId,
+        partition: TopicIdPartition,
+        ranges: &[AckRange],
+        ack: AckId,
+    ) {
+        let offsets = ranges.iter().flat_map(|range| range.first..=range.last);
+        let mut is_held = true;
+        for offset in offsets {
+            let is_it = |attempt: &&mut Attempt| {
+                let mine = &*attempt.member == id && attempt.told == Some((life, session));
+                mine && attempt.words.iter().any(|(word, _)| *word == ack)
+            };
+            let attempt = self.attempts(&partition, offset).into_iter().rev().find(is_it);
+            let attempt = attempt.expect("the caller said it");
+            let earlier = attempt.words.iter().take_while(|(word, _)| *word != ack);
+            // Renewed each time, and else nothing said.
+            is_held &= attempt.ended.is_none() && earlier.count() as u32 == attempt.renewals;
+        }
+        self.check(!is_held, || format!("{id}: {ack:?} of {partition:?} {ranges:?} is refused though they are held"));
+    }
+
     /// A machine says how that ended.
     pub(crate) fn ended(
         &mut self,
