@@ -363,3 +363,21 @@ impl AckLedger {
         }
     }
 }
+
+/// Whether an acknowledgement that got this error may succeed later at the same broker. Where the leader moved or the
+/// topic is gone, it cannot.
+fn may_retry(code: ErrorCode) -> bool {
+    code.is_retriable()
+        && !matches!(
+            code,
+            ErrorCode::NOT_LEADER_OR_FOLLOWER
+                | ErrorCode::FENCED_LEADER_EPOCH
+                | ErrorCode::UNKNOWN_LEADER_EPOCH
+                | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+                | ErrorCode::UNKNOWN_TOPIC_ID
+                | ErrorCode::INCONSISTENT_TOPIC_ID
+                | ErrorCode::SHARE_SESSION_NOT_FOUND
+                | ErrorCode::INVALID_SHARE_SESSION_EPOCH
+                | ErrorCode::SHARE_SESSION_LIMIT_REACHED
+        )
+}

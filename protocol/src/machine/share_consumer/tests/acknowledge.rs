@@ -209,7 +209,7 @@ fn row_08_a_commit_that_is_slow_takes_nothing_from_the_next_one() {
     assert_eq!(rig.committed(slow).unwrap().len(), 1);
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// Mutation: protocol/src/machine/ack_ledger/mod.rs
 // - | ErrorCode::UNKNOWN_TOPIC_ID
 // +
 #[test]
@@ -233,7 +233,7 @@ fn row_10_acknowledgements_of_a_deleted_topic_fail_at_once_and_take_no_other_dow
     }
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// Mutation: protocol/src/machine/ack_ledger/mod.rs
 // - | ErrorCode::UNKNOWN_TOPIC_ID
 // +
 #[test]
@@ -259,7 +259,7 @@ fn row_10_the_same_in_an_acknowledgement_that_goes_by_itself() {
     }
 }
 
-// Mutation: protocol/src/machine/ack_ledger/partition.rs
+// Mutation: protocol/src/machine/ack_ledger/mod.rs
 // - | ErrorCode::UNKNOWN_TOPIC_ID
 // +
 #[test]
