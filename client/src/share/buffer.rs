@@ -6,6 +6,7 @@ use std::time::Instant;
 use ackflow_protocol::machine::{SessionId, TopicIdPartition};
 
 use super::part::Part;
+use super::subscription::Subscription;
 
 /// The records, in the order in which they came.
 #[derive(Debug, Default)]
@@ -36,6 +37,11 @@ impl Buffer {
             part.source.acquisition.session == session
                 && partition.is_none_or(|partition| partition == part.source.topic_partition)
         })
+    }
+
+    /// Takes what is of no topic that `subscription` wants.
+    pub(super) fn unwanted(&mut self, subscription: &Subscription) -> Vec<Part> {
+        self.remove(|part| !subscription.wants(&part.source.topic))
     }
 
     fn remove(&mut self, mut gone: impl FnMut(&Part) -> bool) -> Vec<Part> {

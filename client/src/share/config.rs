@@ -109,7 +109,7 @@ impl ShareConsumerConfig {
             max_poll_interval: defaults.max_poll_interval,
             auto_renew: None,
             allow_auto_create_topics: defaults.allow_auto_create_topics,
-            exclude_internal_topics: true,
+            exclude_internal_topics: defaults.exclude_internal_topics,
             check_crcs: true,
             decompression_limit: DEFAULT_DECOMPRESSION_LIMIT,
         }
@@ -197,6 +197,7 @@ impl ShareConsumerConfig {
             metadata_max_age: self.client.metadata_max_age,
             default_api_timeout: self.client.default_api_timeout,
             allow_auto_create_topics: self.allow_auto_create_topics,
+            exclude_internal_topics: self.exclude_internal_topics,
             check_crcs: self.check_crcs,
             decompression_limit: self.decompression_limit,
             ..ShareConsumerOptions::new(&self.group_id, member_id)

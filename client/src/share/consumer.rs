@@ -17,6 +17,7 @@ use super::link::{Acknowledgement, Command};
 use super::part::Part;
 use super::record::ShareRecord;
 use super::records::ShareRecords;
+use super::subscription::Subscription;
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::{ClientError, ErrorKind};
 
@@ -82,15 +83,25 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     }
 
     /// Consumes these topics from now on, instead of those before. A topic that does not exist is reported by `poll` and served as soon as
-    /// it does. Does not wait.
+    /// it does. Records of topics that are subscribed to no more are not handed out, but released. Does not wait.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for an empty name, and the error that ended the consumer.
     pub fn subscribe<T: Into<String>>(&mut self, topics: impl IntoIterator<Item = T>) -> Result<(), ClientError> {
-        self.handle.subscribe(topics.into_iter().map(Into::into).collect())
+        self.handle.subscribe(Subscription::names(topics.into_iter().map(Into::into).collect())?)
     }
 
-    /// The topics that are subscribed to.
+    /// Consumes the topics whose whole name matches a regular expression, instead of those before: the ones that there are, and others as they
+    /// come and go, which is looked at once a `metadata.max.age.ms`. Kafka's internal topics only with `exclude.internal.topics=false`.
+    /// Where no topic matches, the consumer is no member of the group, and a poll waits. Does not wait.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for what is no regular expression of the crate `regex-lite`, and the error that ended the consumer.
+    pub fn subscribe_pattern(&mut self, pattern: &str) -> Result<(), ClientError> {
+        self.handle.subscribe(Subscription::pattern(pattern)?)
+    }
+
+    /// The topics that are subscribed to by name.
     pub fn subscription(&self) -> &[String] {
         self.handle.subscription()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, MachineErrorKind, Output,
+    AckId, AckRange, AckType, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, MachineErrorKind, Output,
     RequestFailure, ShareConsumerMachine, TopicIdPartition,
 };
 use ackflow_protocol::wire::ErrorCode;
@@ -21,6 +21,7 @@ use super::lock::{KeptLock, Renewal};
 use super::part::{Part, Source};
 use super::ranges;
 use super::reach::Reach;
+use super::subscription::Subscription;
 use crate::error::{ClientError, ErrorKind, RecordRange};
 
 /// One task owns the machine, the connections and the calls on them. It ends after [`Command::Close`].
@@ -147,7 +148,8 @@ impl Driver {
     fn command(&mut self, command: Command) {
         let now = Instant::now();
         match command {
-            Command::Subscribe(topics) => self.machine.subscribe(now, topics),
+            Command::Subscribe(Subscription::Names(topics)) => self.machine.subscribe(now, topics),
+            Command::Subscribe(Subscription::Pattern(filter)) => self.machine.subscribe_matching(now, filter),
             Command::Polled => self.machine.polled(now),
             Command::Working => self.machine.working(now),
             Command::Pause(is_paused) => self.machine.want_records(now, !is_paused),
@@ -158,6 +160,11 @@ impl Driver {
                 self.machine.taken(now, records);
             }
             Command::Dropped(part) => self.machine.dropped(now, &part.into_acquisition()),
+            Command::GiveBack(part) => {
+                self.machine.given_back(now, part.records());
+                let ranges = ranges::acknowledged(&part.ranges, AckType::Release);
+                self.machine.acknowledge(now, part.source.acquisition, part.source.topic_partition, ranges);
+            }
             // Whoever settles after closing learns it when the answer's sender is gone.
             Command::Acknowledge(_) if self.closing.is_some() => {}
             Command::Acknowledge(acknowledgement) => self.acknowledge(now, acknowledgement),

@@ -21,6 +21,7 @@ use super::driver::{Driver, Status};
 use super::identity;
 use super::link::{Acknowledgement, Command, Link, Notice, closed};
 use super::part::Part;
+use super::subscription::{SUBSCRIBING, Subscription};
 use crate::error::{ClientError, ErrorKind};
 use crate::net::random;
 
@@ -43,7 +44,7 @@ pub(super) struct Handle {
     auto_renew: Option<AutoRenew>,
     pub(super) close_timeout: Duration,
     member_id: String,
-    subscription: Vec<String>,
+    subscription: Subscription,
     buffer: Buffer,
     dropped: u64,
     errors: VecDeque<ClientError>,
@@ -92,7 +93,7 @@ impl Handle {
             auto_renew: config.auto_renew,
             close_timeout: config.client.net.request_timeout,
             member_id,
-            subscription: Vec::new(),
+            subscription: Subscription::default(),
             buffer: Buffer::default(),
             dropped: 0,
             errors: VecDeque::new(),
@@ -102,17 +103,17 @@ impl Handle {
         }
     }
 
-    pub(super) fn subscribe(&mut self, topics: Vec<String>) -> Result<(), ClientError> {
-        const SUBSCRIBING: &str = "subscribing a share consumer";
-        if topics.iter().any(String::is_empty) {
-            return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty"));
-        }
+    /// Consumes what `subscription` says from now on. What waits to be handed out of other topics goes back to the group.
+    pub(super) fn subscribe(&mut self, subscription: Subscription) -> Result<(), ClientError> {
         if let Some(error) = &self.failure {
             return Err(error.clone().while_doing(SUBSCRIBING));
         }
-        self.subscription.clone_from(&topics);
+        self.subscription = subscription.clone();
         self.is_over = false;
-        self.link.send(Command::Subscribe(topics));
+        for part in self.buffer.unwanted(&self.subscription) {
+            self.link.send(Command::GiveBack(part));
+        }
+        self.link.send(Command::Subscribe(subscription));
         Ok(())
     }
 
@@ -188,7 +189,8 @@ impl Handle {
 
     fn notice(&mut self, notice: Notice) {
         match notice {
-            Notice::Acquired(part) => self.buffer.push(part),
+            Notice::Acquired(part) if self.subscription.wants(&part.source.topic) => self.buffer.push(part),
+            Notice::Acquired(part) => self.link.send(Command::GiveBack(part)),
             Notice::Lost(session, partition) => {
                 for part in self.buffer.lose(session, partition) {
                     self.drop_part(part);
@@ -289,7 +291,7 @@ impl Handle {
     }
 
     pub(super) fn subscription(&self) -> &[String] {
-        &self.subscription
+        self.subscription.as_names()
     }
 
     pub(super) fn member_id(&self) -> &str {

@@ -9,13 +9,14 @@ use tokio::sync::{mpsc, oneshot};
 use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 use super::lock::{KeptLock, Renewal};
 use super::part::{Part, Source};
+use super::subscription::Subscription;
 use crate::error::{ClientError, ErrorKind};
 
 /// What the application wants.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Consume these topics from now on; with none, leave the group.
-    Subscribe(Vec<String>),
+    Subscribe(Subscription),
     /// The application polls and has to wait.
     Polled,
     /// The application is at work on what it took, and polls for nothing more yet.
@@ -26,6 +27,8 @@ pub(super) enum Command {
     Taken { records: u32, polled: bool },
     /// Records that were acquired and will not be handed out: their lock or session is gone.
     Dropped(Part),
+    /// Records that were acquired and are not wanted any more: the group is to have them back.
+    GiveBack(Part),
     /// Send verdicts.
     Acknowledge(Acknowledgement),
     /// Renew the locks of these offsets by itself, as far as they are undecided.

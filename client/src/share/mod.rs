@@ -48,6 +48,7 @@ mod ranges;
 mod reach;
 mod record;
 mod records;
+mod subscription;
 #[cfg(test)]
 mod tests;
 mod unread;

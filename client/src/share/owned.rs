@@ -15,6 +15,7 @@ use super::for_each::{ForEach, HandlerOutput, HeldRecord};
 use super::handle::{Handle, deadline};
 use super::link::Command;
 use super::part::Part;
+use super::subscription::Subscription;
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::ClientError;
 
@@ -62,10 +63,18 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
     /// # Errors
     /// As there.
     pub fn subscribe<T: Into<String>>(&mut self, topics: impl IntoIterator<Item = T>) -> Result<(), ClientError> {
-        self.handle.subscribe(topics.into_iter().map(Into::into).collect())
+        self.handle.subscribe(Subscription::names(topics.into_iter().map(Into::into).collect())?)
     }
 
-    /// The topics that are subscribed to.
+    /// As [`ShareConsumer::subscribe_pattern`](super::ShareConsumer::subscribe_pattern).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn subscribe_pattern(&mut self, pattern: &str) -> Result<(), ClientError> {
+        self.handle.subscribe(Subscription::pattern(pattern)?)
+    }
+
+    /// The topics that are subscribed to by name.
     pub fn subscription(&self) -> &[String] {
         self.handle.subscription()
     }

@@ -14,6 +14,7 @@ mod modes;
 mod old_brokers;
 mod rebootstrap;
 mod renewal;
+mod subscriptions;
 mod throttling;
 mod unreadable;
 
@@ -92,6 +93,10 @@ cases! {
     membership::row_35_a_member_that_does_not_poll_leaves_and_comes_back_with_its_next_poll;
     membership::a_member_that_comes_back_under_its_id_takes_the_place_of_its_dead_self_at_once;
     membership::of_two_that_live_under_one_id_the_older_stops_with_an_error_and_disturbs_the_other_no_more;
+    subscriptions::a_pattern_means_the_topics_that_match_as_they_come_and_go;
+    subscriptions::a_pattern_that_matches_nothing_waits_for_what_does;
+    subscriptions::a_list_that_changes_gives_back_what_waits_and_brings_what_is_new;
+    subscriptions::lists_that_change_all_the_time_lose_nothing;
     membership::an_unknown_topic_is_named_and_served_once_it_exists;
     membership::a_topic_may_be_created_by_subscribing_to_it_where_that_is_allowed;
 }

@@ -10,6 +10,8 @@
 //! topic seems to be gone (brokers learn of topics one after the other), and after a backoff while something wanted is
 //! missing. What brokers say about a leader by the way of other responses counts as much as metadata: the higher leader
 //! epoch wins.
+//!
+//! Under a subscription by pattern all topics are asked for instead (`matching.rs`), and by name only what became wrong meanwhile.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -21,7 +23,8 @@ use crate::{
     machine::{
         backoff::Backoff,
         error::{MachineError, MachineErrorKind},
-        types::{BrokerAddress, RequestFailure, Step, TopicIdPartition},
+        matching::{Matching, TopicFilter},
+        types::{BrokerAddress, RequestFailure, Step, TopicIdPartition, earlier},
     },
     messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic},
     wire::{ErrorCode, Uuid},
@@ -52,6 +55,8 @@ pub(crate) struct Metadata {
     backoff: Backoff,
     /// Whether brokers may create the wanted topics that do not exist.
     may_create: bool,
+    /// The pattern that decides about the wanted topics, where one does.
+    matching: Option<Matching>,
     events: VecDeque<MetadataEvent>,
 }
 
@@ -71,6 +76,8 @@ enum State {
 enum AskBy {
     Names,
     Ids,
+    /// For all topics.
+    All,
 }
 
 #[derive(Debug)]
@@ -92,6 +99,8 @@ pub(crate) enum MetadataEvent {
     Changed,
     /// The topic of this id does not exist any more.
     Gone(Uuid),
+    /// The topics that match the pattern, where they are others than before.
+    Matched(Vec<Arc<str>>),
     Failed(MachineError),
 }
 
@@ -118,6 +127,7 @@ impl Metadata {
             spacing: retry_backoff,
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
             may_create: false,
+            matching: None,
             events: VecDeque::new(),
         }
     }
@@ -128,8 +138,16 @@ impl Metadata {
         self
     }
 
+    /// Sets the topics to know about, by a pattern.
+    pub(crate) fn want_matching(&mut self, now: Instant, filter: TopicFilter, exclude_internal: bool) {
+        let due = self.earliest.map_or(now, |earliest| earliest.max(now));
+        self.matching = Some(Matching::new(filter, exclude_internal, due));
+        self.missing.clear();
+    }
+
     /// Sets the topics to know about, by name.
     pub(crate) fn want_topics(&mut self, now: Instant, names: &[String]) {
+        self.matching = None;
         self.wanted_topics = names.iter().map(|name| Arc::from(name.as_str())).collect();
         self.missing.clear();
         if self.wanted_topics.iter().any(|name| !self.ids.contains_key(name)) {
@@ -197,9 +215,9 @@ impl Metadata {
 
     pub(crate) fn handle_response(&mut self, now: Instant, response: MetadataResponse) {
         let State::InFlight { by, again } = self.state else { return };
-        self.state = State::Idle;
+        let asked = std::mem::replace(&mut self.state, State::Idle);
         if !response.error_code.is_none() {
-            return self.retry(now);
+            return self.no_answer(now, asked);
         }
         self.earliest = Some(now + self.spacing);
         // An empty list comes from a broker that is starting: what is known is better.
@@ -214,7 +232,11 @@ impl Metadata {
                 .collect();
         }
         let mut complete = true;
-        for topic in response.topics {
+        let topics = match by {
+            AskBy::All => self.match_topics(now, response.topics),
+            AskBy::Names | AskBy::Ids => response.topics,
+        };
+        for topic in topics {
             complete &= match topic.error_code {
                 ErrorCode::NONE => self.learn(topic),
                 ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID => self.miss(now, topic),
@@ -236,13 +258,13 @@ impl Metadata {
             self.wanted_topics.iter().all(|name| self.ids.contains_key(name) || self.missing.contains_key(name));
         self.events.push_back(MetadataEvent::Changed);
         let unknown = self.has_unknown();
-        if unknown && by == AskBy::Names {
+        if unknown && by != AskBy::Ids {
             self.state = State::AskIds;
             return;
         }
         if complete && !unknown {
             self.backoff.reset();
-            self.due = Some(now + self.max_age);
+            self.due = self.matching.is_none().then(|| now + self.max_age);
         } else {
             self.retry(now);
         }
@@ -251,24 +273,51 @@ impl Metadata {
         }
     }
 
+    /// Takes in all topics. Returns those that matter.
+    fn match_topics(&mut self, now: Instant, mut topics: Vec<MetadataResponseTopic>) -> Vec<MetadataResponseTopic> {
+        // Without a pattern, another subscription has come since.
+        let Some(matching) = &mut self.matching else { return Vec::new() };
+        let matched = matching.answered(now, &topics, self.max_age);
+        topics.retain(|topic| matching.is_wanted(topic) || self.topics.contains_key(&topic.topic_id));
+        for gone in matched.gone.iter().filter_map(|name| self.ids.get(name).copied()).collect::<Vec<_>>() {
+            self.forget(gone);
+        }
+        if let Some(names) = matched.changed {
+            self.wanted_topics.clone_from(&names);
+            self.events.push_back(MetadataEvent::Matched(names));
+        }
+        topics
+    }
+
     pub(crate) fn handle_failure(&mut self, now: Instant, _failure: RequestFailure) {
-        self.state = State::Idle;
-        self.retry(now);
+        let asked = std::mem::replace(&mut self.state, State::Idle);
+        self.no_answer(now, asked);
+    }
+
+    fn no_answer(&mut self, now: Instant, asked: State) {
+        match (&mut self.matching, asked) {
+            (Some(matching), State::InFlight { by: AskBy::All, .. }) => {
+                matching.failed(now + self.backoff.next_delay());
+            }
+            _ => self.retry(now),
+        }
     }
 
     pub(crate) fn poll(&mut self, now: Instant) -> Step<MetadataRequest, MetadataEvent> {
         if let Some(event) = self.events.pop_front() {
             return Step::Event(event);
         }
+        let all_due = self.matching.as_ref().map(Matching::due);
         let by = match self.state {
             State::InFlight { .. } => return Step::Wait(None),
             State::AskIds => AskBy::Ids,
+            State::Idle if all_due.is_some_and(|due| due <= now) => AskBy::All,
             State::Idle => match self.due {
-                None => return Step::Wait(None),
-                Some(due) if now < due => return Step::Wait(Some(due)),
+                None => return Step::Wait(all_due),
+                Some(due) if now < due => return Step::Wait(earlier(Some(due), all_due)),
                 Some(_) if self.wanted_topics.is_empty() && self.wanted_partitions.is_empty() => {
                     self.due = None;
-                    return Step::Wait(None);
+                    return Step::Wait(all_due);
                 }
                 Some(_) if self.wanted_topics.is_empty() => AskBy::Ids,
                 Some(_) => AskBy::Names,
@@ -277,14 +326,17 @@ impl Metadata {
         self.due = None;
         self.state = State::InFlight { by, again: false };
         let topics = match by {
-            AskBy::Names => self.wanted_topics.iter().map(|name| ask(Uuid::ZERO, Some(name.to_string()))).collect(),
+            AskBy::Names => {
+                Some(self.wanted_topics.iter().map(|name| ask(Uuid::ZERO, Some(name.to_string()))).collect())
+            }
             AskBy::Ids => {
                 let ids: BTreeSet<Uuid> = self.wanted_partitions.iter().map(|partition| partition.topic_id).collect();
-                ids.into_iter().map(|id| ask(id, None)).collect()
+                Some(ids.into_iter().map(|id| ask(id, None)).collect())
             }
+            AskBy::All => None,
         };
         Step::Send(MetadataRequest {
-            topics: Some(topics),
+            topics,
             allow_auto_topic_creation: self.may_create && by == AskBy::Names,
             ..MetadataRequest::default()
         })
@@ -328,6 +380,11 @@ impl Metadata {
             self.forget(topic.topic_id);
             return false;
         };
+        if let Some(matching) = &mut self.matching {
+            // Whether it still is one of those that match, the list of all has to say.
+            matching.ask_at(now + self.spacing);
+            return true;
+        }
         let (since, _) = *self.missing.entry(name.clone()).or_insert((now, false));
         if now < since + MISSING_GRACE {
             return false;

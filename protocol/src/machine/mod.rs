@@ -12,6 +12,7 @@ pub(crate) mod acquisition;
 mod backoff;
 pub(crate) mod coordinator;
 pub(crate) mod error;
+mod matching;
 pub(crate) mod membership;
 pub(crate) mod metadata;
 pub(crate) mod ranges;
@@ -20,6 +21,7 @@ pub(crate) mod share_session;
 pub(crate) mod types;
 
 pub use error::{Feature, MachineError, MachineErrorKind};
+pub use matching::TopicFilter;
 pub use share_consumer::{AcquireMode, ShareConsumerMachine, ShareConsumerOptions};
 pub use types::{
     AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, AutoRenew, BrokerAddress, ClientRequest,

@@ -34,6 +34,7 @@ use crate::{
         backoff::Backoff,
         coordinator::CoordinatorMachine,
         error::{MachineError, MachineErrorKind},
+        matching::TopicFilter,
         membership::Membership,
         metadata::{Metadata, Urgency},
         types::{
@@ -180,6 +181,31 @@ impl ShareConsumerMachine {
         }
     }
 
+    /// Sets the topics to consume: those that match, now and later. Until all topics are known, those before are consumed. Where none matches,
+    /// the member is out of the group.
+    pub fn subscribe_matching(&mut self, now: Instant, filter: TopicFilter) {
+        if matches!(self.phase, Phase::Closing | Phase::Closed | Phase::Failed) {
+            return;
+        }
+        self.metadata.want_matching(now, filter, self.options.exclude_internal_topics);
+        self.last_polled = Some(now);
+    }
+
+    /// Other topics match than before.
+    fn matched(&mut self, topics: &[Arc<str>]) {
+        self.topics = topics.iter().map(|topic| topic.to_string()).collect();
+        match self.phase {
+            Phase::Closing | Phase::Closed | Phase::Failed => {}
+            Phase::Active | Phase::Away if self.topics.is_empty() => {
+                self.end_sessions();
+                self.membership.leave();
+            }
+            Phase::Active => self.membership.subscribe(self.topics.clone()),
+            // It joins with the next poll.
+            Phase::Away => {}
+        }
+    }
+
     /// The application asks for records. Call it at the start of each poll, also of one that finds records in the
     /// buffer, and again while a poll waits, well within `max.poll.interval.ms`: without it for so long, the member
     /// leaves, and joins again at the next. Nothing is acquired before the first.
@@ -188,7 +214,9 @@ impl ShareConsumerMachine {
         self.last_polled = Some(now);
         if self.phase == Phase::Away {
             self.phase = Phase::Active;
-            self.membership.subscribe(self.topics.clone());
+            if !self.topics.is_empty() {
+                self.membership.subscribe(self.topics.clone());
+            }
         }
     }
 
@@ -206,6 +234,11 @@ impl ShareConsumerMachine {
     /// The application took this many records over from the acquisitions it was told of.
     pub fn taken(&mut self, now: Instant, records: u32) {
         self.demand.taken(now, records);
+    }
+
+    /// So many records of acquisitions will not be handed out, since they are not wanted; they are released by their own.
+    pub fn given_back(&mut self, _now: Instant, records: u32) {
+        self.demand.dropped(records);
     }
 
     /// An acquisition, or the part of it that is left (with its `ranges` and `records`), will not be handed out: its

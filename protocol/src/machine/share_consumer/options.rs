@@ -46,6 +46,8 @@ pub struct ShareConsumerOptions {
     /// `allow.auto.create.topics`: whether a broker that creates topics by itself (`auto.create.topics.enable`) may create those that are
     /// subscribed to and do not exist. Kafka's default is true; here it is false, so that a misspelt name is named.
     pub allow_auto_create_topics: bool,
+    /// `exclude.internal.topics`: whether a subscription by pattern leaves out internal topics.
+    pub exclude_internal_topics: bool,
     /// `default.api.timeout.ms`: how long an acknowledgement is tried again.
     pub default_api_timeout: Duration,
     /// `check.crcs`.
@@ -72,6 +74,7 @@ impl ShareConsumerOptions {
             retry_backoff_max: Duration::from_secs(1),
             metadata_max_age: Duration::from_secs(300),
             allow_auto_create_topics: false,
+            exclude_internal_topics: true,
             default_api_timeout: Duration::from_secs(60),
             check_crcs: true,
             decompression_limit: DEFAULT_DECOMPRESSION_LIMIT,

@@ -33,8 +33,9 @@ impl ShareConsumerMachine {
         if self.reassign {
             self.reassign(now);
         }
-        wait = earlier(wait, self.advance_nodes(now));
+        // First, since a session that has ended may be opened again.
         self.advance_close();
+        wait = earlier(wait, self.advance_nodes(now));
         // The last steps may have begun to leave, or asked for metadata.
         wait = earlier(wait, self.advance_group(now));
         earlier(wait, self.advance_metadata(now))
@@ -135,6 +136,7 @@ impl ShareConsumerMachine {
             match self.metadata.poll(now) {
                 types::Step::Event(MetadataEvent::Changed) => self.reassign = true,
                 types::Step::Event(MetadataEvent::Gone(topic)) => self.lose_topic(topic),
+                types::Step::Event(MetadataEvent::Matched(topics)) => self.matched(&topics),
                 types::Step::Event(MetadataEvent::Failed(error)) => self.fail_with(error),
                 types::Step::Send(request) => {
                     let id = self.request_id();

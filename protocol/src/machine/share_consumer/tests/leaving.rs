@@ -199,3 +199,23 @@ fn closing_does_not_wait_for_a_fetch_that_an_idle_broker_holds() {
     rig.respond(&idle, fetched(vec![acquired(0, 0, 4)]));
     assert!(rig.acquisitions().is_empty());
 }
+
+#[test]
+fn who_subscribes_again_while_a_session_ends_opens_the_next_one_at_once() {
+    let mut rig = Rig::joined(&[1]);
+    let opening = rig.take_session(1);
+    rig.answer_well(&opening);
+    rig.sleep(ms(30));
+    let fetch = rig.take_session(1);
+    rig.subscribe(&[]);
+    rig.subscribe(&["topic"]);
+    let leave = rig.take_heartbeat();
+    rig.respond(&leave, heartbeat(-1, None));
+    rig.join(1);
+    rig.answer_group();
+    rig.answer_well(&fetch);
+    let end = rig.take_session(1);
+    assert_eq!(end.epoch(), -1);
+    rig.answer_well(&end);
+    assert_eq!(rig.take_session(1).epoch(), 0);
+}

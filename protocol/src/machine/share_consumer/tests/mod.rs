@@ -9,6 +9,7 @@ mod isolation;
 mod leaders;
 mod leaving;
 mod old_brokers;
+mod patterns;
 mod renewal;
 mod rig;
 mod script;

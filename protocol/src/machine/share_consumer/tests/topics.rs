@@ -94,7 +94,7 @@ fn row_26_an_answer_by_id_may_leave_the_name_out_of_a_topic_that_is_known() {
 }
 
 // Mutation: protocol/src/machine/metadata.rs
-// - if unknown && by == AskBy::Names {
+// - if unknown && by != AskBy::Ids {
 // + if false {
 #[test]
 fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {

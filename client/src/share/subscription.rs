@@ -1,0 +1,92 @@
+//! Which topics an application wants.
+
+use ackflow_protocol::machine::TopicFilter;
+use regex_lite::Regex;
+
+use crate::error::{ClientError, ErrorKind};
+
+/// Topics by name, or by a pattern.
+#[derive(Debug, Clone)]
+pub(super) enum Subscription {
+    Names(Vec<String>),
+    Pattern(TopicFilter),
+}
+
+impl Default for Subscription {
+    fn default() -> Self {
+        Self::Names(Vec::new())
+    }
+}
+
+impl Subscription {
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for an empty name.
+    pub(super) fn names(names: Vec<String>) -> Result<Self, ClientError> {
+        match names.iter().any(String::is_empty) {
+            true => Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty")),
+            false => Ok(Self::Names(names)),
+        }
+    }
+
+    /// The topics whose whole name matches, as in Kafka's client.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for what is no regular expression.
+    pub(super) fn pattern(pattern: &str) -> Result<Self, ClientError> {
+        let whole = Regex::new(pattern).and_then(|_| Regex::new(&format!(r"\A(?:{pattern})\z")));
+        let regex = whole.map_err(|error| {
+            ClientError::new(ErrorKind::Invalid, SUBSCRIBING, format!("the pattern `{pattern}` cannot be used: {error}"))
+                .remedy("use the syntax of the crate regex-lite: Perl's, without look-around, back-references and classes like \\p{L}")
+        })?;
+        Ok(Self::Pattern(TopicFilter::new(move |topic| regex.is_match(topic))))
+    }
+
+    /// Whether it is no subscription.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Names(names) if names.is_empty())
+    }
+
+    /// Whether records of the topic are wanted.
+    pub(super) fn wants(&self, topic: &str) -> bool {
+        match self {
+            Self::Names(names) => names.iter().any(|name| name == topic),
+            Self::Pattern(filter) => filter.matches(topic),
+        }
+    }
+
+    /// The names; none of a pattern.
+    pub(super) fn as_names(&self) -> &[String] {
+        match self {
+            Self::Names(names) => names,
+            Self::Pattern(_) => &[],
+        }
+    }
+}
+
+pub(super) const SUBSCRIBING: &str = "subscribing a share consumer";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_whole_names() {
+        let orders = Subscription::pattern("orders|bills-[0-9]+").unwrap();
+        let wanted: Vec<_> = ["orders", "orders-1", "my-orders", "bills-", "bills-17", "bills-17\n"]
+            .into_iter()
+            .filter(|t| orders.wants(t))
+            .collect();
+        assert_eq!(wanted, ["orders", "bills-17"]);
+        assert!(!orders.is_empty() && orders.as_names().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_an_error_that_says_so() {
+        for pattern in ["(", "a)(b", r"\p{L}"] {
+            let error = Subscription::pattern(pattern).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains(pattern), "{error}");
+        }
+        assert!(Subscription::names(vec![String::new()]).is_err());
+    }
+}
