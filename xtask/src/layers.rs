@@ -18,7 +18,7 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ("ackflow-client", &["ackflow-protocol"]),
     ("ackflow-sink-runtime", &["ackflow-protocol", "ackflow-client"]),
     ("ackflow", &["ackflow-protocol", "ackflow-capture", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
-    ("ackflow-benches", &["ackflow-protocol", "ackflow-client", "ackflow-sink-runtime"]),
+    ("ackflow-benches", &["ackflow-protocol", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
     (
         "ackflow-fuzz-replay",
         &["ackflow-protocol", "ackflow-capture", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"],

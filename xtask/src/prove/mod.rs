@@ -6,6 +6,7 @@ mod verdict;
 mod adversarial;
 mod bench_codec;
 mod bench_replay;
+mod cancel;
 mod demo;
 mod faults_codec;
 mod faults_core;
@@ -62,6 +63,7 @@ pub static ALL: &[Proof] = &[
     adversarial::PROOF,
     fuzz::PROOF,
     sim::PROOF,
+    cancel::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
