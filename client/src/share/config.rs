@@ -38,7 +38,7 @@ pub struct ShareConsumerConfig {
     pub client_rack: Option<String>,
     /// `share.acknowledgement.mode`. The owned consumer does not regard it.
     pub acknowledgement_mode: AcknowledgementMode,
-    /// `share.acquire.mode`.
+    /// `share.acquire.mode`. `record_limit` takes brokers of Kafka 4.2 or later: older ones are told of, and nothing is acquired from them.
     pub acquire_mode: AcquireMode,
     /// `max.poll.records`: no poll returns more.
     pub max_poll_records: u32,
@@ -53,8 +53,8 @@ pub struct ShareConsumerConfig {
     /// `max.poll.interval.ms`: a member that does not poll for so long leaves the group, and joins again when it polls.
     pub max_poll_interval: Duration,
     /// `ackflow.renew.enable`, and how, by `ackflow.renew.at.percent`, `ackflow.renew.max.count` and `ackflow.renew.max.ms`: whether the
-    /// locks of records that the application was handed are renewed by themselves until it has decided about them (KIP-1222). Off by
-    /// default.
+    /// locks of records that the application was handed are renewed by themselves until it has decided about them (KIP-1222, Kafka 4.2 or
+    /// later). Off by default.
     pub auto_renew: Option<AutoRenew>,
     /// `allow.auto.create.topics`: whether a broker that creates topics by itself (`auto.create.topics.enable`) may create those that are
     /// subscribed to and do not exist. Off by default, unlike in Kafka: a misspelt name is an error then, and no new topic.

@@ -90,7 +90,8 @@ pub enum MachineErrorKind {
     /// The cluster has share groups switched off, or is older than they are.
     #[error(
         "the cluster has no share groups: its finalized feature share.version is 0 or missing; enable it with \
-         `kafka-features.sh --bootstrap-server ... upgrade --feature share.version=1` (Kafka 4.2 or later)"
+         `kafka-features.sh --bootstrap-server ... upgrade --feature share.version=1` (Kafka 4.2 or later; 4.1 has a \
+         preview)"
     )]
     ShareGroupsDisabled,
 

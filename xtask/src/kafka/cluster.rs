@@ -173,7 +173,8 @@ fn format(libs: &Libs, options: &Options, nodes: &[Node]) -> Result<Vec<Broker>>
             .map(|node| {
                 let properties = properties(options, node, nodes);
                 let cluster_id = &cluster_id;
-                scope.spawn(move || Broker::format(libs, node, &properties, cluster_id, options.share_version))
+                let share_version = options.formatted_share_version();
+                scope.spawn(move || Broker::format(libs, node, &properties, cluster_id, share_version))
             })
             .collect();
         formats.into_iter().map(|format| format.join().expect("formatting does not panic")).collect()

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// One broker or three.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=3))]
     brokers: u16,
-    /// The finalized share.version; what the version formats by itself if absent.
+    /// The finalized share.version; what the version formats by itself if absent, and 1 for the preview of 4.1.
     #[arg(long, value_parser = clap::value_parser!(u16).range(0..=2))]
     share_version: Option<u16>,
     /// Short locks, sessions and assignments, which tests can wait for.

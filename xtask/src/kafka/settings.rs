@@ -11,7 +11,7 @@ pub struct Options {
     pub version: String,
     /// One broker or three, each a controller as well.
     pub brokers: u16,
-    /// The finalized feature share.version; `None` takes what the version formats by itself.
+    /// The finalized feature share.version; `None` takes what the version formats by itself, and 1 where that is none (4.1).
     pub share_version: Option<u16>,
     /// Short locks, sessions and assignments; see `fast` below.
     pub fast: bool,
@@ -34,6 +34,13 @@ impl Default for Options {
             keep_dir: None,
             heap: "1g".to_owned(),
         }
+    }
+}
+
+impl Options {
+    /// The finalized feature share.version to format with. Kafka 4.1 has share groups as a preview, which is off.
+    pub(super) fn formatted_share_version(&self) -> Option<u16> {
+        self.share_version.or_else(|| self.version.starts_with("4.1.").then_some(1))
     }
 }
 

@@ -21,30 +21,38 @@ const LIMIT: Duration = Duration::from_secs(1800);
 
 fn run() -> Result<Verdict> {
     let mut verdict = Verdict::default();
-    play(1, &mut verdict)?;
-    play(3, &mut verdict)?;
+    for brokers in [1, 3] {
+        let options = Options { fast: true, brokers, heap: "700m".to_owned(), ..Options::default() };
+        let played = play(&options, &[], |name| name.to_owned(), &mut verdict)?;
+        verdict.require(!played.is_empty(), format!("scenarios for {brokers} broker(s) were played"));
+    }
     Ok(verdict)
 }
 
-/// Plays all scenarios for a cluster of so many brokers.
-fn play(brokers: u16, verdict: &mut Verdict) -> Result<()> {
+/// Plays scenarios on such a cluster: all that suit it, or those that the arguments name. Gives what each of them reported, which is a figure
+/// under the name that `name` makes of its own.
+pub(super) fn play(
+    options: &Options,
+    arguments: &[&str],
+    name: impl Fn(&str) -> String,
+    verdict: &mut Verdict,
+) -> Result<Vec<(String, Value)>> {
     let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "adversarial"];
     Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
-    let cluster = Cluster::start(&Options { fast: true, brokers, heap: "700m".to_owned(), ..Options::default() })?;
+    let cluster = Cluster::start(options)?;
     let mut program = cargo();
-    program.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "adversarial"]);
+    program.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "adversarial", "--"]).args(arguments);
     cluster.describe_to(&mut program);
     let (output, _) = Process::capture("adversarial", &mut program, LIMIT)?;
     print!("{output}");
-    let mut played = 0;
+    let mut played = Vec::new();
     for line in output.lines() {
         let outcome: Value = serde_json::from_str(line).context("a line of `adversarial` is JSON")?;
-        let name = outcome["scenario"].as_str().context("a line names its scenario")?;
-        let report = &outcome["report"];
-        verdict.figure(name, format!("{}-{}+{}", report["records"], report["lost"], report["again"]));
+        let scenario = outcome["scenario"].as_str().context("a line names its scenario")?;
+        let (name, report) = (name(scenario), &outcome["report"]);
+        verdict.figure(&name, format!("{}-{}+{}", report["records"], report["lost"], report["again"]));
         verdict.require(outcome["exact"] == true, format!("{name} is exact: {report}"));
-        played += 1;
+        played.push((scenario.to_owned(), report.clone()));
     }
-    verdict.require(played > 0, format!("scenarios for {brokers} broker(s) were played"));
-    Ok(())
+    Ok(played)
 }

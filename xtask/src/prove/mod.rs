@@ -24,6 +24,7 @@ mod sim;
 mod tail_latency;
 mod vectors_all;
 mod vectors_core;
+mod versions;
 
 use std::time::Instant;
 
@@ -61,6 +62,7 @@ pub static ALL: &[Proof] = &[
     bench_replay::PROOF,
     bench_codec::PROOF,
     adversarial::PROOF,
+    versions::PROOF,
     fuzz::PROOF,
     sim::PROOF,
     cancel::PROOF,

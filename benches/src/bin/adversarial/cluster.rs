@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use ackflow_client::{Admin, ClientConfig};
+use ackflow_client::{Admin, ClientConfig, Connection, NetConfig};
+use ackflow_protocol::wire::ApiKey;
 use anyhow::{Context, Result, bail, ensure};
 use tokio::process::Command;
 
@@ -33,6 +34,19 @@ impl Cluster {
 
     pub(crate) fn brokers(&self) -> usize {
         self.pids.len()
+    }
+
+    /// The addresses of the brokers.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.bootstrap.split(',')
+    }
+
+    /// The newest version of an API that a broker and this client both know.
+    pub(crate) async fn version(&self, api: ApiKey) -> Result<Option<i16>> {
+        let address = self.addresses().next().context("there is a broker")?;
+        let (host, port) = address.rsplit_once(':').context("an address has a port")?;
+        let connection = Connection::connect(host, port.parse()?, &NetConfig::default()).await?;
+        Ok(connection.version(api))
     }
 
     /// Runs one of Kafka's command-line tools and returns what it printed.
@@ -88,7 +102,7 @@ impl Cluster {
             let (_, port) = address.rsplit_once(':').context("an address has a port")?;
             Ok(["dport".to_owned(), "=".to_owned(), format!(":{port}")])
         };
-        self.bootstrap.split(',').map(filter).collect()
+        self.addresses().map(filter).collect()
     }
 
     /// Kills a broker (SIGKILL).

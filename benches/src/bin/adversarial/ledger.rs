@@ -33,6 +33,7 @@ pub(crate) struct Ledger {
     deliveries: u64,
     refused: u64,
     leader_is_going: bool,
+    takes_back: bool,
     faults: Vec<String>,
 }
 
@@ -43,6 +44,8 @@ struct Life {
     ended: bool,
     /// Its leader was lost while it was out: the broker forgets that it was acquired, and may give the same count again.
     forgotten: bool,
+    /// The broker has taken back that it was delivered.
+    taken_back: bool,
 }
 
 impl Ledger {
@@ -50,12 +53,13 @@ impl Ledger {
     pub(crate) fn hand_out(&mut self, key: Key, delivery_count: i16) {
         self.deliveries += 1;
         let Some(life) = self.records.get_mut(&key) else {
-            self.records.insert(key, Life { delivery_count, ended: false, forgotten: false });
+            self.records.insert(key, Life { delivery_count, ended: false, forgotten: false, taken_back: false });
             return;
         };
         let fault = match life {
             Life { forgotten: true, .. } => None,
             Life { ended: true, .. } => Some("again after it was accepted"),
+            Life { taken_back: true, delivery_count: before, .. } if delivery_count == *before => None,
             Life { delivery_count: before, .. } if delivery_count <= *before => {
                 Some("again with no new delivery count")
             }
@@ -64,7 +68,7 @@ impl Ledger {
         if let Some(fault) = fault {
             self.faults.push(format!("{}@{} {fault} ({} then {delivery_count})", key.0, key.1, life.delivery_count));
         }
-        *life = Life { delivery_count, ended: false, forgotten: false };
+        *life = Life { delivery_count, ended: false, forgotten: false, taken_back: false };
     }
 
     /// The broker confirmed that the record is done with.
@@ -79,12 +83,19 @@ impl Ledger {
         self.refused += 1;
         if let Some(life) = self.records.get_mut(&key) {
             life.forgotten |= self.leader_is_going;
+            life.taken_back |= self.takes_back;
         }
     }
 
     /// Until this is taken back, a record whose acknowledgement is refused was out when its leader went, which has forgotten that.
     pub(crate) fn leader_is_going(&mut self, is_going: bool) {
         self.leader_is_going = is_going;
+    }
+
+    /// A record whose acknowledgement is refused was given back with its connection, and the broker does not count that delivery: so do
+    /// brokers of before 4.2.
+    pub(crate) fn takes_back_what_a_connection_held(&mut self, takes_back: bool) {
+        self.takes_back = takes_back;
     }
 
     /// Something that must not be.
@@ -224,6 +235,25 @@ mod tests {
         assert!(again(1, true, false));
         assert!(!again(2, false, true));
         assert!(!again(1, true, true), "what was confirmed was not out");
+    }
+
+    #[test]
+    fn a_delivery_may_be_taken_back_once_and_not_what_was_confirmed() {
+        let again = |second: i16, refused: bool| {
+            let mut ledger = Ledger::default();
+            ledger.hand_out(KEY, 2);
+            ledger.takes_back_what_a_connection_held(true);
+            if refused {
+                ledger.refuse(KEY);
+            } else {
+                ledger.end(KEY);
+            }
+            ledger.hand_out(KEY, second);
+            ledger.end(KEY);
+            judge(ledger).exact()
+        };
+        assert!(again(2, true) && again(3, true));
+        assert!(!again(1, true) && !again(2, false));
     }
 
     #[test]

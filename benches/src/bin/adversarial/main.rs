@@ -26,6 +26,9 @@ struct Args {
     /// List the scenarios, with how many brokers each wants.
     #[arg(long)]
     list: bool,
+    /// Only the first half of the list.
+    #[arg(long, conflicts_with = "names")]
+    first_half: bool,
     /// Play each so many times.
     #[arg(long, default_value_t = 1)]
     times: u32,
@@ -44,6 +47,7 @@ async fn main() -> Result<()> {
     }
     let cluster = Cluster::from_environment()?;
     let chosen: Vec<&Scenario> = match args.names.as_slice() {
+        [] if args.first_half => SCENARIOS[..SCENARIOS.len().div_ceil(2)].iter().collect(),
         [] => SCENARIOS.iter().filter(|scenario| scenario.brokers == cluster.brokers()).collect(),
         names => names.iter().map(|name| scenarios::named(name)).collect::<Result<_>>()?,
     };

@@ -8,8 +8,8 @@ use anyhow::{Result, ensure};
 use crate::ledger::{Key, Ledger, key};
 
 /// A poll waits as long as this.
-const POLL: Duration = Duration::from_millis(500);
-const COMMIT: Duration = Duration::from_secs(30);
+pub(crate) const POLL: Duration = Duration::from_millis(500);
+pub(crate) const COMMIT: Duration = Duration::from_secs(30);
 /// A member that gets nothing new for so long has stopped.
 const STALL: Duration = Duration::from_secs(60);
 /// After the last record it is looked whether anything comes that should not.

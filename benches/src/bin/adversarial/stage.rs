@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
 use ackflow_client::share::{AcknowledgementMode, ShareConsumer, ShareConsumerBuilder, ShareConsumerConfig};
-use ackflow_client::{Producer, ProducerConfig, ProducerRecord};
+use ackflow_client::{ClientError, Producer, ProducerConfig, ProducerRecord};
+use ackflow_protocol::wire::ErrorCode;
 use anyhow::{Context, Result, ensure};
 
 use crate::cluster::Cluster;
@@ -32,12 +33,23 @@ impl Stage {
         let name: Arc<str> = topic.name.as_str().into();
         let stage = Self { cluster: cluster.clone(), group: format!("group-{name}").into(), topic: name };
         stage.create(topic).await?;
-        let basis = [("share.auto.offset.reset", "earliest"), ("share.delivery.count.limit", "10")];
-        let changes = basis.iter().chain(group_settings).map(|(key, value)| ConfigChange::set(*key, *value)).collect();
-        let group = ConfigResource::group(&*stage.group);
-        let altered = cluster.admin.alter_configs([(group.clone(), changes)]).await?.remove(&group);
-        altered.context("the group is left out")??;
+        let basis = [("share.auto.offset.reset", "earliest")];
+        let basis: Vec<_> = basis.iter().chain(group_settings).copied().collect();
+        stage.set_up_group(&basis).await?;
+        if let Err(error) = stage.set_up_group(&[("share.delivery.count.limit", "10")]).await {
+            // Older brokers have no such setting of a group: there the broker's own counts, group.share.delivery.count.limit.
+            let code = error.downcast_ref::<ClientError>().and_then(ClientError::code);
+            ensure!(code == Some(ErrorCode::INVALID_CONFIG), "{error:#}");
+        }
         Ok(stage)
+    }
+
+    async fn set_up_group(&self, settings: &[(&str, &str)]) -> Result<()> {
+        let changes = settings.iter().map(|(key, value)| ConfigChange::set(*key, *value)).collect();
+        let group = ConfigResource::group(&*self.group);
+        let altered = self.cluster.admin.alter_configs([(group.clone(), changes)]).await?.remove(&group);
+        altered.context("the group is left out")??;
+        Ok(())
     }
 
     /// Creates a topic, and waits until it has leaders.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ackflow_client::admin::NewTopic;
 use ackflow_client::share::{AckType, ShareConsumer};
+use ackflow_protocol::wire::ApiKey;
 use anyhow::Result;
 
 use crate::cluster::Cluster;
@@ -56,6 +57,7 @@ pub(crate) async fn cut_with_pending(cluster: Cluster) -> Result<Report> {
     let (bystander, spared) = bystander(&stage).await?;
     let mut consumer = stage.member(|config| config.max_poll_records(100))?;
     let mut ledger = Ledger::default();
+    ledger.takes_back_what_a_connection_held(cluster.version(ApiKey::SHARE_FETCH).await? == Some(1));
     let mut out = 0;
     for cut in 1..=CUTS {
         let count = RECORDS * cut / (CUTS + 1);

@@ -2,6 +2,7 @@
 
 mod connections;
 mod leaders;
+mod old;
 mod pace;
 mod topics;
 

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use ackflow_client::admin::NewTopic;
 use ackflow_client::share::{AckType, AcquireMode, ShareConsumer};
+use ackflow_protocol::wire::ApiKey;
 use anyhow::{Result, ensure};
 
+use super::old;
 use crate::cluster::Cluster;
 use crate::ledger::{Ledger, Report};
 use crate::member::{self, consume_until};
@@ -14,6 +16,9 @@ use crate::stage::{RECORDS, Stage};
 pub(crate) async fn record_limit(cluster: Cluster) -> Result<Report> {
     let stage = Stage::new(&cluster, NewTopic::new("record-limit", 3), &[]).await?;
     stage.fill().await?;
+    if cluster.version(ApiKey::SHARE_FETCH).await? == Some(1) {
+        return old::refuses_by_name(&stage).await;
+    }
     let mut consumer = stage.member(|config| config.acquire_mode(AcquireMode::RecordLimit).max_poll_records(10))?;
     let mut ledger = Ledger::default();
     while ledger.ended() < RECORDS {
