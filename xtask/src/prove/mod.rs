@@ -7,6 +7,7 @@ mod adversarial;
 mod bench_codec;
 mod bench_replay;
 mod cancel;
+mod cold_start;
 mod demo;
 mod faults_codec;
 mod faults_core;
@@ -59,6 +60,7 @@ pub static ALL: &[Proof] = &[
     faults_codec::PROOF,
     faults_share::PROOF,
     tail_latency::PROOF,
+    cold_start::PROOF,
     bench_replay::PROOF,
     bench_codec::PROOF,
     adversarial::PROOF,
