@@ -44,16 +44,14 @@ async fn next(connections: &mut Connections) -> Vec<Outcome> {
 }
 
 async fn connected(connections: &mut Connections, peer: &Peer) -> Wire {
-    let (wire, outcomes) = tokio::join!(peer.accept(), async {
-        loop {
+    let (wire, ()) = tokio::join!(peer.accept(), async {
+        let mut outcomes = next(connections).await;
+        while outcomes.is_empty() {
             // Nothing follows from the end of a connection that was given up before.
-            let outcomes = next(connections).await;
-            if !outcomes.is_empty() {
-                return outcomes;
-            }
+            outcomes = next(connections).await;
         }
+        assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
     });
-    assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
     wire
 }
 
