@@ -34,12 +34,20 @@ async fn bystander(stage: &Stage) -> Result<(ShareConsumer, BTreeSet<String>)> {
     anyhow::bail!("the bystander is assigned nothing")
 }
 
+/// A ledger that knows what this cluster does with the records of a connection that ends. There may be some even where nothing waits to be
+/// acknowledged: what was fetched ahead is handed out until the consumer notices the cut.
+async fn ledger(cluster: &Cluster) -> Result<Ledger> {
+    let mut ledger = Ledger::default();
+    ledger.takes_back_what_a_connection_held(cluster.version(ApiKey::SHARE_FETCH).await? == Some(1));
+    Ok(ledger)
+}
+
 pub(crate) async fn cut_when_committed(cluster: Cluster) -> Result<Report> {
     let stage = Stage::new(&cluster, NewTopic::new("cut-committed", 3), &[]).await?;
     stage.fill().await?;
     let (bystander, spared) = bystander(&stage).await?;
     let mut consumer = stage.member(|config| config.max_poll_records(100))?;
-    let mut ledger = Ledger::default();
+    let mut ledger = ledger(&cluster).await?;
     for cut in 1..=CUTS {
         let count = RECORDS * cut / (CUTS + 1);
         consume_until(&mut consumer, &mut ledger, &stage.topic, count, |_| AckType::Accept).await?;
@@ -56,8 +64,7 @@ pub(crate) async fn cut_with_pending(cluster: Cluster) -> Result<Report> {
     stage.fill().await?;
     let (bystander, spared) = bystander(&stage).await?;
     let mut consumer = stage.member(|config| config.max_poll_records(100))?;
-    let mut ledger = Ledger::default();
-    ledger.takes_back_what_a_connection_held(cluster.version(ApiKey::SHARE_FETCH).await? == Some(1));
+    let mut ledger = ledger(&cluster).await?;
     let mut out = 0;
     for cut in 1..=CUTS {
         let count = RECORDS * cut / (CUTS + 1);
