@@ -38,7 +38,7 @@ impl RecordBatch {
     /// Reads the header of a batch that is known to be complete: `frame` has the size that its length field says.
     pub(super) fn parse(frame: Bytes) -> Result<Self, BatchError> {
         let header = match BatchHeader::parse(&frame) {
-            Ok((_, header)) if header.magic == 2 => header,
+            Some(header) if header.magic == 2 => header,
             _ => return Err(foreign(&frame)),
         };
         let BatchHeader { base_offset, last_offset_delta, count, .. } = header;
@@ -87,6 +87,7 @@ impl RecordBatch {
     }
 
     /// Whether the records must be decompressed before they can be read.
+    #[inline]
     pub fn is_compressed(&self) -> bool {
         self.compression != Compression::None && !self.decompressed
     }
@@ -183,10 +184,12 @@ impl RecordBatch {
     ///
     /// # Errors
     /// [`BatchError::Decompress`] and [`BatchError::DecompressedTooLarge`].
+    #[inline]
     pub fn decompress(self, limit: usize) -> Result<Self, BatchError> {
-        if !self.is_compressed() {
-            return Ok(self);
-        }
+        if self.is_compressed() { self.inflate(limit) } else { Ok(self) }
+    }
+
+    fn inflate(self, limit: usize) -> Result<Self, BatchError> {
         let BatchHeader { base_offset, .. } = self.header;
         // Compaction that removes every record leaves a header without a body. Kafka's cleaner takes the codec out of it, but nothing in
         // the format says that it must.

@@ -1,10 +1,5 @@
 //! The fixed-size header of a batch.
 
-use nom::{
-    IResult, Parser,
-    number::complete::{be_i8, be_i16, be_i32, be_i64, be_u32},
-};
-
 /// Bytes of a batch before its first record.
 pub const BATCH_OVERHEAD: usize = 61;
 
@@ -55,41 +50,26 @@ pub(super) struct BatchHeader {
 }
 
 impl BatchHeader {
-    /// Reads the fields as they stand; whether they make sense is for the caller to judge.
-    pub(super) fn parse(input: &[u8]) -> IResult<&[u8], Self> {
-        let log_fields = (be_i64, be_i32, be_i32, be_i8, be_u32);
-        let covered_by_crc = (be_i16, be_i32, be_i64, be_i64, be_i64, be_i16, be_i32, be_i32);
-        (log_fields, covered_by_crc)
-            .map(
-                |(
-                    (base_offset, length, partition_leader_epoch, magic, crc),
-                    (
-                        attributes,
-                        last_offset_delta,
-                        base_timestamp,
-                        max_timestamp,
-                        producer_id,
-                        producer_epoch,
-                        base_sequence,
-                        count,
-                    ),
-                )| Self {
-                    base_offset,
-                    length,
-                    partition_leader_epoch,
-                    magic,
-                    crc,
-                    attributes,
-                    last_offset_delta,
-                    base_timestamp,
-                    max_timestamp,
-                    producer_id,
-                    producer_epoch,
-                    base_sequence,
-                    count,
-                },
-            )
-            .parse(input)
+    /// Reads the fields as they stand, if all are there; whether they make sense is for the caller to judge.
+    #[inline]
+    pub(super) fn parse(input: &[u8]) -> Option<Self> {
+        let header: &[u8; BATCH_OVERHEAD] = input.first_chunk()?;
+        let mut rest = &header[..];
+        Some(Self {
+            base_offset: i64::from_be_bytes(take(&mut rest)?),
+            length: i32::from_be_bytes(take(&mut rest)?),
+            partition_leader_epoch: i32::from_be_bytes(take(&mut rest)?),
+            magic: i8::from_be_bytes(take(&mut rest)?),
+            crc: u32::from_be_bytes(take(&mut rest)?),
+            attributes: i16::from_be_bytes(take(&mut rest)?),
+            last_offset_delta: i32::from_be_bytes(take(&mut rest)?),
+            base_timestamp: i64::from_be_bytes(take(&mut rest)?),
+            max_timestamp: i64::from_be_bytes(take(&mut rest)?),
+            producer_id: i64::from_be_bytes(take(&mut rest)?),
+            producer_epoch: i16::from_be_bytes(take(&mut rest)?),
+            base_sequence: i32::from_be_bytes(take(&mut rest)?),
+            count: i32::from_be_bytes(take(&mut rest)?),
+        })
     }
 
     /// Writes the header; the exact mirror of [`parse`](Self::parse).
@@ -114,4 +94,11 @@ impl BatchHeader {
         put(&self.base_sequence.to_be_bytes());
         put(&self.count.to_be_bytes());
     }
+}
+
+#[inline(always)]
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (field, after) = rest.split_first_chunk()?;
+    *rest = after;
+    Some(*field)
 }

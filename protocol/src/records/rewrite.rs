@@ -64,7 +64,7 @@ pub(super) fn set_crc(batch: &mut [u8]) {
 
 fn header_of(batch: &[u8]) -> Result<BatchHeader, BatchError> {
     match BatchHeader::parse(batch) {
-        Ok((_, header)) => Ok(header),
-        Err(_) => Err(BatchError::Length { base_offset: -1, length: batch.len() as i32 }),
+        Some(header) => Ok(header),
+        None => Err(BatchError::Length { base_offset: -1, length: batch.len() as i32 }),
     }
 }

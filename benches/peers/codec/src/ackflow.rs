@@ -2,7 +2,7 @@
 
 use ackflow_protocol::messages::{metadata::*, produce::*, share_acknowledge as acknowledge, share_fetch as fetch};
 use ackflow_protocol::records::{
-    BatchBuilder, BatchOptions, Batches, Compression, DEFAULT_DECOMPRESSION_LIMIT, RecordBatch,
+    self, BatchBuilder, BatchError, BatchOptions, Batches, Compression, DEFAULT_DECOMPRESSION_LIMIT, RecordBatch,
 };
 use ackflow_protocol::wire::{Message, Uuid};
 use bytes::Bytes;
@@ -103,13 +103,11 @@ pub fn decode_records(field: Bytes) -> u64 {
 fn walk(batch: RecordBatch) -> u64 {
     batch.verify_crc().expect("a good checksum");
     let batch = batch.decompress(DEFAULT_DECOMPRESSION_LIMIT).expect("what can be inflated");
-    let mut sum = 0;
-    for record in batch.records() {
+    let record = |record: Result<records::Record<'_>, BatchError>| {
         let record = record.expect("a good record");
-        sum +=
-            record.timestamp as u64 + touch(record.key.unwrap_or_default()) + touch(record.value.unwrap_or_default());
-    }
-    sum
+        record.timestamp as u64 + record.key.map_or(0, touch) + record.value.map_or(0, touch)
+    };
+    batch.records().map(record).sum()
 }
 
 pub fn decode_share_acknowledge(body: &Bytes) -> u64 {

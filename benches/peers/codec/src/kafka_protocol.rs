@@ -146,9 +146,8 @@ pub fn decode_records(mut field: Bytes) -> u64 {
     let sets = RecordBatchDecoder::decode_all(&mut field).expect("good batches");
     let mut sum = 0;
     for record in sets.iter().flat_map(|set| &set.records) {
-        sum += record.timestamp as u64
-            + touch(record.key.as_deref().unwrap_or_default())
-            + touch(record.value.as_deref().unwrap_or_default());
+        sum +=
+            record.timestamp as u64 + record.key.as_deref().map_or(0, touch) + record.value.as_deref().map_or(0, touch);
     }
     sum
 }

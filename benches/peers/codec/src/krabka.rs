@@ -141,9 +141,7 @@ fn walk_borrowed(batch: &records::RecordBatchBorrowed<'_>) -> u64 {
     let mut sum = 0;
     for record in batch {
         let record = record.expect("a good record");
-        sum += (base + record.timestamp_delta) as u64
-            + touch(record.key.unwrap_or_default())
-            + touch(record.value.unwrap_or_default());
+        sum += (base + record.timestamp_delta) as u64 + record.key.map_or(0, touch) + record.value.map_or(0, touch);
     }
     sum
 }
@@ -160,9 +158,7 @@ pub fn decode_records(mut field: &[u8]) -> u64 {
         let batch = records::validate_one_v2_batch(field).expect("a good batch");
         let base = batch.header.base_timestamp.get();
         let visit = |record: &records::RecordSummary<'_>| {
-            sum += (base + record.timestamp_delta) as u64
-                + touch(record.key.unwrap_or_default())
-                + touch(record.value.unwrap_or_default());
+            sum += (base + record.timestamp_delta) as u64 + record.key.map_or(0, touch) + record.value.map_or(0, touch);
         };
         batch.validate_record_summaries_with(Default::default(), visit).expect("good records");
         field = &field[batch.total_len..];

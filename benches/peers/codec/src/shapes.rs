@@ -72,5 +72,8 @@ pub fn topic_id(i: usize) -> [u8; 16] {
 
 /// Looks at a key or a value: its length and its last byte.
 pub fn touch(bytes: &[u8]) -> u64 {
-    bytes.len() as u64 + bytes.last().map_or(0, |last| u64::from(*last))
+    match bytes {
+        [.., last] => bytes.len() as u64 + u64::from(*last),
+        [] => 0,
+    }
 }

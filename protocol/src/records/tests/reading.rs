@@ -53,8 +53,8 @@ fn row_43_a_batch_emptied_by_compaction_keeps_its_codec_and_has_nothing_to_infla
 }
 
 // Mutation: protocol/src/records/record.rs
-// - Some(time) => time,
-// + Some(_) => self.base_timestamp.wrapping_add(fields.timestamp_delta),
+// - TimestampType::LogAppendTime => (batch.max_timestamp(), 0),
+// + TimestampType::LogAppendTime => (batch.base_timestamp(), -1),
 #[test]
 fn row_48_log_append_time_is_the_time_of_the_batch() {
     let batch = only_batch(fixture("log_append_time"));
