@@ -189,6 +189,7 @@ impl World {
         match event {
             MetadataEvent::Changed => {}
             MetadataEvent::Gone(topic) => self.hinted.retain(|partition, _| partition.topic_id != topic),
+            MetadataEvent::Matched(topics) => panic!("{topics:?} match, and no pattern was given"),
             MetadataEvent::Failed(error) => {
                 assert!(!error.fatal, "{error}");
                 if let MachineErrorKind::UnknownTopic { topic } = error.kind {
