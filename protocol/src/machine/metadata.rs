@@ -150,7 +150,9 @@ impl Metadata {
         self.matching = None;
         self.wanted_topics = names.iter().map(|name| Arc::from(name.as_str())).collect();
         self.missing.clear();
-        if self.wanted_topics.iter().any(|name| !self.ids.contains_key(name)) {
+        // While nothing was wanted, what is known has grown old, and is not asked for again by itself.
+        let is_old = self.state == State::Idle && self.due.is_none() && !names.is_empty();
+        if is_old || self.wanted_topics.iter().any(|name| !self.ids.contains_key(name)) {
             self.refresh(now, Urgency::Now);
         }
     }

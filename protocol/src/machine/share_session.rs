@@ -34,6 +34,8 @@ pub(crate) struct ShareSession {
     unconfirmed: (Vec<TopicIdPartition>, Vec<TopicIdPartition>),
     /// Whether the broker has taken every request of the session so far, as its answers say.
     is_sure: bool,
+    /// Whether a request has got no answer: it may reach the broker yet, and count in a session that was opened since.
+    is_haunted: bool,
     /// Whether the broker said that the epoch is another one, and has taken no request since.
     is_doubted: bool,
 }
@@ -76,6 +78,7 @@ impl ShareSession {
             wanted: BTreeSet::new(),
             unconfirmed: Default::default(),
             is_sure: false,
+            is_haunted: false,
             is_doubted: false,
         }
     }
@@ -173,9 +176,14 @@ impl ShareSession {
         };
     }
 
+    /// The request of the epoch that was begun last gets no answer, since its connection or its time has ended.
+    pub(crate) fn unanswered(&mut self) {
+        self.is_haunted = true;
+    }
+
     /// The broker says that the session has another epoch than the request that was begun last.
     pub(crate) fn refused(&mut self) -> Refusal {
-        if !self.is_sure || !self.is_open() {
+        if !self.is_sure || !self.is_open() || std::mem::take(&mut self.is_haunted) {
             return Refusal::Lost;
         }
         let (added, forgotten) = std::mem::take(&mut self.unconfirmed);
@@ -267,6 +275,24 @@ mod tests {
         session.begin_fetch().unwrap();
         session.accepted();
         assert_eq!(session.refused(), Refusal::Doubted);
+    }
+
+    // Mutation: protocol/src/machine/share_session.rs
+    // - self.is_haunted = true;
+    // +
+    #[test]
+    fn a_request_without_an_answer_may_count_in_the_next_session_once() {
+        let mut session = open(&[0]);
+        session.begin_fetch().unwrap();
+        session.unanswered();
+        for refusal in [Refusal::Lost, Refusal::Doubted] {
+            session.reset();
+            session.begin_fetch().unwrap();
+            session.accepted();
+            session.begin_fetch().unwrap();
+            assert_eq!(session.refused(), refusal);
+        }
+        assert_eq!(session.refused(), Refusal::Taken);
     }
 
     #[test]

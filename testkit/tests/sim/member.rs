@@ -307,7 +307,7 @@ fn lost_session(session: Option<i32>, response: &ClientResponse) -> Option<Gone>
         ClientResponse::ShareAcknowledge(response) => response.error_code,
         _ => ErrorCode::NONE,
     };
-    let ends = [ErrorCode::SHARE_SESSION_NOT_FOUND, ErrorCode::INVALID_SHARE_SESSION_EPOCH];
+    let ends = [ErrorCode::SHARE_SESSION_NOT_FOUND];
     session.filter(|_| ends.contains(&code)).map(Gone::Session)
 }
 

@@ -353,6 +353,8 @@ impl ShareConsumerMachine {
     /// The session connection to a broker ended, with or without a request on it. The session ends with it.
     pub fn handle_disconnect(&mut self, now: Instant, node: i32) {
         if self.nodes.get(&node).is_some_and(|node| node.in_flight.is_some() || !node.session.is_closed()) {
+            let unanswered = self.nodes.get_mut(&node).filter(|node| node.in_flight.is_some());
+            unanswered.into_iter().for_each(|node| node.session.unanswered());
             self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
             self.metadata.refresh(now, Urgency::Now);
             if let Some(node) = self.nodes.get_mut(&node) {

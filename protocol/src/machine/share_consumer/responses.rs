@@ -49,6 +49,7 @@ impl ShareConsumerMachine {
             (Err(RequestFailure::UnsupportedVersion(offered)), _) => self.unsupported(now, node, request, offered),
             (response, kind) => {
                 let is_unreadable = failure(response) == RequestFailure::Malformed;
+                self.nodes.get_mut(&node).into_iter().for_each(|node| node.session.unanswered());
                 self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
                 self.metadata.refresh(now, Urgency::Now);
                 let Some(lost) = self.nodes.get_mut(&node) else { return };

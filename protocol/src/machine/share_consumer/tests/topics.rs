@@ -43,6 +43,19 @@ fn metadata_asks_for_no_topic_to_be_made_unless_that_is_wanted() {
     }
 }
 
+// Mutation: protocol/src/machine/metadata.rs
+// - let is_old = self.state == State::Idle && self.due.is_none() && !names.is_empty();
+// + let is_old = false;
+#[test]
+fn metadata_that_has_grown_old_while_nothing_was_subscribed_to_is_asked_for_again() {
+    let mut rig = Rig::joined_with(&[1], |options| options.metadata_max_age = ms(10_000));
+    rig.subscribe(&[]);
+    rig.sleep(ms(20_000));
+    let before = rig.log.len();
+    rig.subscribe(&["topic"]);
+    assert!(rig.log[before..].iter().any(|sent| matches!(sent.request, ClientRequest::Metadata(_))));
+}
+
 #[test]
 fn an_empty_list_of_brokers_does_not_wipe_out_what_is_known() {
     let mut rig = Rig::joined(&[1]);
