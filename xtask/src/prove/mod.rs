@@ -15,6 +15,7 @@ mod faults_share;
 mod file_sink;
 mod file_sink_kill;
 mod fuzz;
+mod growth;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
@@ -68,6 +69,7 @@ pub static ALL: &[Proof] = &[
     fuzz::PROOF,
     sim::PROOF,
     cancel::PROOF,
+    growth::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
