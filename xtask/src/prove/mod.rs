@@ -9,6 +9,7 @@ mod bench_replay;
 mod cancel;
 mod cold_start;
 mod demo;
+mod fair;
 mod faults_codec;
 mod faults_core;
 mod faults_share;
@@ -62,6 +63,7 @@ pub static ALL: &[Proof] = &[
     faults_share::PROOF,
     tail_latency::PROOF,
     cold_start::PROOF,
+    fair::PROOF,
     bench_replay::PROOF,
     bench_codec::PROOF,
     adversarial::PROOF,
