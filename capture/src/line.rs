@@ -7,20 +7,21 @@
 //! - A frame that can be read has a `body`: the JSON of Kafka's own converters, in the schema's order. Record sets are
 //!   base64; with [`Style::records`] the batches stand beside them, as `recordBatches`.
 //! - A frame that cannot has an `error`, the `field` and the `offset` at which reading stopped, and all of it as `hex`, its
-//!   size included. The offset counts from the first byte of `hex`.
+//!   size included. The offset counts from the first byte of `hex`. What could not be read may be a password: only with
+//!   [`Style::secrets`] the bytes are there, and what would be correlation id and client id of an API that is not known.
 //! - A step of an authentication that travels bare has a `token`, in base64.
 //! - Bytes that belong to no frame are `skipped`, or `missing` from the capture, for a `reason`.
 //!
 //! [`encode`](crate::encode) reads these lines.
 
-use ackflow_protocol::wire::ApiKey;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::kafka::conversation::Event;
-use crate::kafka::message::{Content, Direction, Fault, Frame, api_name};
+use crate::kafka::message::{Content, Direction, Fault, Frame, api_name, find};
+use crate::kafka::requests::is_newer_handshake;
 use crate::tcp::Entry;
 use crate::{hex, records, secrets};
 
@@ -67,17 +68,18 @@ fn write_frame(line: &mut Map<String, Value>, frame: Frame, style: Style) {
     for (name, number) in numbers.into_iter().filter_map(|(name, number)| Some((name, number?))) {
         line.insert(name.into(), number.into());
     }
-    if let Some(id) = frame.correlation_id {
+    let has_header = style.secrets || !is_guess(&frame);
+    if let Some(id) = frame.correlation_id.filter(|_| has_header) {
         line.insert("correlationId".into(), id.into());
     }
-    if let Some(id) = &frame.client_id {
+    if let Some(id) = frame.client_id.as_ref().filter(|_| has_header) {
         line.insert("clientId".into(), id.as_deref().into());
     }
     match frame.content {
         Content::Body { json: mut body, canonical } => {
             if let Some(key) = frame.api {
                 if !style.secrets {
-                    secrets::mask(key, frame.direction, &mut body);
+                    secrets::mask(key, frame.direction, frame.bytes.len(), &mut body);
                 }
                 if style.records && records::has_records(key, frame.direction) {
                     records::show(&mut body);
@@ -95,15 +97,14 @@ fn write_frame(line: &mut Map<String, Value>, frame: Frame, style: Style) {
             line.insert("token".into(), token.into());
         }
         Content::Fault(fault) => {
-            let secret = may_be_secret(frame.api, frame.direction);
-            write_fault(line, &frame.bytes, &fault, style.secrets || !secret);
+            write_fault(line, &frame.bytes, &fault, style.secrets);
         }
     }
 }
 
 const NOT_CANONICAL: &str = "the frame has tagged fields that are not known here, or a form that Kafka does not write; encode will not give the same bytes";
 
-fn write_fault(line: &mut Map<String, Value>, frame: &[u8], fault: &Fault, shown: bool) {
+fn write_fault(line: &mut Map<String, Value>, frame: &[u8], fault: &Fault, secrets: bool) {
     line.insert("error".into(), fault.message.as_str().into());
     if let Some(field) = fault.field.as_deref().filter(|field| !field.is_empty()) {
         line.insert("field".into(), field.into());
@@ -116,11 +117,17 @@ fn write_fault(line: &mut Map<String, Value>, frame: &[u8], fault: &Fault, shown
         return;
     }
     let size = (frame.len() as u32).to_be_bytes();
-    let hex = if shown { hex::write(&[&size, frame].concat()) } else { secrets::masked(frame.len()) };
+    // What could not be read may be anything: a password, or a request with one behind another.
+    let hex = if secrets { hex::write(&[&size, frame].concat()) } else { secrets::masked(frame.len()) };
     line.insert("hex".into(), hex.into());
 }
 
-/// Of a response that answers nothing in the capture it is not known what it holds.
-fn may_be_secret(api: Option<ApiKey>, direction: Direction) -> bool {
-    api.map_or(direction == Direction::Response, secrets::may_be_in)
+/// Whether the header of a frame is that of a request only if the frame is one: with an API or a version that is not known
+/// it may as well be a password that travels bare.
+fn is_guess(frame: &Frame) -> bool {
+    let (Direction::Request, Content::Fault(_), Some(key)) = (frame.direction, &frame.content, frame.api) else {
+        return false;
+    };
+    let version = frame.version.unwrap_or(-1);
+    find(key, Direction::Request, version).is_err() && !is_newer_handshake(key, version)
 }

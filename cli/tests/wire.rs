@@ -165,8 +165,10 @@ fn frame_that_cannot_be_read_is_told_and_the_next_is_shown() {
     assert_eq!(output.status.code(), Some(1));
     let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines[0]["error"].as_str().unwrap().contains("API key 200"), "{}", lines[0]);
-    assert_eq!(lines[0]["hex"], "0000000a00c8000000000001ffff");
+    assert_eq!(lines[0]["hex"], "<masked: 10 bytes>");
     assert_eq!(lines[1]["api"], "ListGroups");
+    let shown = run(&["decode", "--show-secrets", "-"], text.as_bytes());
+    assert!(stdout(&shown).contains("\"hex\":\"0000000a00c8000000000001ffff\""), "{}", stdout(&shown));
 }
 
 #[test]

@@ -1,15 +1,8 @@
-//! What frames say: pairing, versions, authentication, secrets, and frames that cannot be read.
+//! What frames say: pairing, versions, and frames that cannot be read.
 
 use ackflow_capture::{Encoded, Entry, Style, encode, line};
-use ackflow_protocol::messages::alter_configs as old_configs;
-use ackflow_protocol::messages::alter_user_scram_credentials::{
-    AlterUserScramCredentialsRequest, ScramCredentialUpsertion,
-};
 use ackflow_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
-use ackflow_protocol::messages::incremental_alter_configs as configs;
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
-use ackflow_protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
-use ackflow_protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 use ackflow_protocol::messages::share_fetch::{PartitionData, ShareFetchResponse, ShareFetchableTopicResponse};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, Compression, Header};
 use ackflow_protocol::wire::{ErrorCode, encode_request, encode_response};
@@ -18,7 +11,7 @@ use serde_json::{Value, json};
 use crate::session::{Broker, Client, Session, Talk, pcap, produce};
 use crate::{decode, decode_with, gist, lines};
 
-fn entries(talk: &Talk) -> Vec<Entry> {
+pub(crate) fn entries(talk: &Talk) -> Vec<Entry> {
     let mut session = Session::new(50_000, [1, 2]);
     let mut segments = session.open();
     segments.extend(session.say(talk, 500));
@@ -26,20 +19,20 @@ fn entries(talk: &Talk) -> Vec<Entry> {
 }
 
 /// A request or a response that is written by hand, with its size.
-fn frame(parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn frame(parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();
     [&(body.len() as u32).to_be_bytes(), &body[..]].concat()
 }
 
-fn header(key: i16, version: i16, correlation_id: i32) -> Vec<u8> {
+pub(crate) fn header(key: i16, version: i16, correlation_id: i32) -> Vec<u8> {
     [&key.to_be_bytes()[..], &version.to_be_bytes(), &correlation_id.to_be_bytes(), &[0, 1, b'c']].concat()
 }
 
-fn metadata(correlation_id: i32) -> Vec<u8> {
+pub(crate) fn metadata(correlation_id: i32) -> Vec<u8> {
     encode_request(&MetadataRequest::default(), 12, correlation_id, Some("c")).unwrap().into()
 }
 
-fn metadata_response(correlation_id: i32) -> Vec<u8> {
+pub(crate) fn metadata_response(correlation_id: i32) -> Vec<u8> {
     encode_response(&MetadataResponse::default(), 12, correlation_id).unwrap().into()
 }
 
@@ -143,117 +136,6 @@ fn form_that_kafka_does_not_write_is_noted() {
     let lines = lines(&entries(&vec![(Client, tagged), (Client, metadata(2))]));
     assert!(lines[0]["note"].as_str().unwrap().contains("tagged fields"), "{}", lines[0]);
     assert!(lines[0].get("body").is_some() && lines[1].get("note").is_none());
-}
-
-const SECRET: &str = "secret-of-the-test";
-
-fn masked(entries: &[Entry]) -> String {
-    entries.iter().map(|entry| line(entry.clone(), Style::default()).to_string() + "\n").collect()
-}
-
-/// That no form of the secret is in a text: as it is, as base64 (which depends on where it begins), as hex.
-fn assert_hidden(text: &str) {
-    let base64 = ["c2VjcmV0LW9mLXRoZS10ZXN0", "NlY3JldC1vZi10aGUtdGVzd", "zZWNyZXQtb2YtdGhlLXRlc3"];
-    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
-    for form in base64.into_iter().chain([SECRET, &hex]) {
-        assert!(!text.contains(form), "{form} in {text}");
-    }
-}
-
-fn talk_with_secrets() -> Talk {
-    let login = SaslAuthenticateRequest { auth_bytes: format!("\0alice\0{SECRET}").into() };
-    let answer = SaslAuthenticateResponse { auth_bytes: SECRET.into(), ..Default::default() };
-    let credential = ScramCredentialUpsertion {
-        name: "alice".into(),
-        mechanism: 1,
-        iterations: 4096,
-        salt: SECRET.into(),
-        salted_password: SECRET.into(),
-    };
-    let credentials = AlterUserScramCredentialsRequest { upsertions: vec![credential], ..Default::default() };
-    let change = configs::AlterableConfig {
-        name: "listener.name.x.ssl.key.password".into(),
-        config_operation: 0,
-        value: Some(SECRET.into()),
-    };
-    let resource = configs::AlterConfigsResource { configs: vec![change], ..Default::default() };
-    let changes = configs::IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
-    let config = old_configs::AlterableConfig { name: "ssl.key.password".into(), value: Some(SECRET.into()) };
-    let resource = old_configs::AlterConfigsResource { configs: vec![config], ..Default::default() };
-    let old = old_configs::AlterConfigsRequest { resources: vec![resource], ..Default::default() };
-    // One byte too many, one too few; a token of an API that is not read here; an answer to nothing.
-    let broken = |bytes: Vec<u8>| frame(&[&bytes[4..], &[7]]);
-    let login_bytes: Vec<u8> = encode_request(&login, 2, 2, Some("c")).unwrap().into();
-    vec![
-        (Client, metadata(1)),
-        (Client, login_bytes.clone()),
-        (Broker, encode_response(&answer, 2, 2).unwrap().into()),
-        (Client, encode_request(&credentials, 0, 3, None).unwrap().into()),
-        (Client, encode_request(&changes, 1, 4, None).unwrap().into()),
-        (Client, encode_request(&old, 2, 5, None).unwrap().into()),
-        (Client, broken(login_bytes)),
-        (Client, frame(&[&header(39, 2, 6), SECRET.as_bytes()])),
-        (Client, frame(&[&header(58, 0, 7), SECRET.as_bytes()])),
-        (Broker, frame(&[&[0, 0, 0, 99], SECRET.as_bytes()])),
-    ]
-}
-
-#[test]
-fn secrets_are_masked_unless_they_are_asked_for() {
-    let talk = talk_with_secrets();
-    let entries = entries(&talk);
-    assert_eq!(entries.len(), talk.len());
-    let text = masked(&entries);
-    assert_hidden(&text);
-    assert_hidden(&format!("{entries:?}"));
-    assert!(text.contains("listener.name.x.ssl.key.password") && text.contains("<masked: 18 bytes>"), "{text}");
-    for line in text.lines().skip(1) {
-        assert!(line.contains("<masked: "), "{line}");
-        let refusal = encode(line).unwrap_err().to_string();
-        assert!(refusal.contains("masked") && refusal.contains("--show-secrets"), "{refusal}");
-    }
-    for (line, (_, bytes)) in lines(&entries).iter().zip(&talk) {
-        assert_eq!(encode(&line.to_string()), Ok(Encoded::Frame(bytes.clone().into())), "{line}");
-    }
-}
-
-fn handshake(version: i16, correlation_id: i32) -> Talk {
-    let request = SaslHandshakeRequest { mechanism: "PLAIN".into() };
-    let response = SaslHandshakeResponse { mechanisms: vec!["PLAIN".into()], ..Default::default() };
-    vec![
-        (Client, encode_request(&request, version, correlation_id, Some("c")).unwrap().into()),
-        (Broker, encode_response(&response, version, correlation_id).unwrap().into()),
-    ]
-}
-
-#[test]
-fn tokens_that_travel_bare_are_told_from_requests() {
-    let token = format!("\0alice\0{SECRET}");
-    let mut talk = handshake(0, 1);
-    talk.extend([
-        (Client, frame(&[token.as_bytes()])),
-        // The broker's token may be empty.
-        (Broker, frame(&[])),
-        (Client, metadata(2)),
-        (Broker, metadata_response(2)),
-    ]);
-    let entries = entries(&talk);
-    let said = ["request SaslHandshake 1", "response SaslHandshake 1", "request token", "response token"];
-    assert_eq!(gist(&entries), [&said[..], &["request Metadata 2", "response Metadata 2"]].concat());
-    assert_hidden(&masked(&entries));
-    let shown = lines(&entries);
-    assert_eq!(shown[2]["sasl"], "PLAIN");
-    for (line, (_, bytes)) in shown.iter().zip(&talk) {
-        assert_eq!(encode(&line.to_string()), Ok(Encoded::Frame(bytes.clone().into())), "{line}");
-    }
-}
-
-#[test]
-fn refused_handshake_is_followed_by_requests() {
-    let mut talk = handshake(0, 1);
-    talk.extend(handshake(1, 2));
-    talk.extend([(Client, metadata(3)), (Broker, metadata_response(3))]);
-    assert!(gist(&entries(&talk)).ends_with(&["request Metadata 3".into(), "response Metadata 3".into()]));
 }
 
 fn share_fetch(records: Vec<u8>) -> Value {

@@ -11,6 +11,7 @@ mod kafka;
 mod packet;
 mod real;
 mod round_trip;
+mod secrets;
 mod session;
 mod streams;
 

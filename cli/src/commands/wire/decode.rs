@@ -23,8 +23,8 @@ const LONGEST_TEXT: u64 = 400 << 20;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "One JSON line a frame. A request is paired with its response by correlation id. What cannot be read becomes a line with \
-    an error, the field and the offset, and the frame in hex; the next frame is read all the same. Passwords, SASL tokens and \
-    configuration values are masked. The exit code is 1 where a frame could not be read.\n\n\
+    an error, the field and the offset, and with --show-secrets the frame in hex; the next frame is read all the same. Passwords, \
+    SASL tokens and configuration values are masked. The exit code is 1 where a frame could not be read.\n\n\
     Examples:\n  \
     tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \
     ackflow wire decode --port 9092 session.pcapng | jq 'select(.api == \"ShareFetch\")'\n  \
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long)]
     records: bool,
 
-    /// Show passwords, SASL tokens and configuration values
+    /// Show passwords, SASL tokens, configuration values, and the bytes of what cannot be read
     #[arg(long)]
     show_secrets: bool,
 }
