@@ -94,8 +94,20 @@ fn gzip_zeros() -> Vec<u8> {
     [&header[..], &block.repeat(2048)].concat()
 }
 
+/// So many gzip members of 2 MiB of zeros each.
+fn gzip_members(count: usize) -> Vec<u8> {
+    let mut member = Vec::new();
+    Compression::Gzip.compress(&vec![0; 2 * MIB], &mut member);
+    member.repeat(count)
+}
+
 /// 2 GiB of zeros in one LZ4 frame: a block of 4 MiB, over and over.
 fn lz4_zeros() -> Vec<u8> {
+    lz4_blocks(512)
+}
+
+/// So many blocks of 4 MiB of zeros in one LZ4 frame.
+fn lz4_blocks(count: usize) -> Vec<u8> {
     let mut small = Vec::new();
     let info = lz4_flex::frame::FrameInfo::new().block_size(lz4_flex::frame::BlockSize::Max4MB);
     let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, &mut small);
@@ -103,14 +115,19 @@ fn lz4_zeros() -> Vec<u8> {
     encoder.finish().unwrap();
     let (header, rest) = small.split_at(7);
     let (block, end_mark) = rest.split_at(rest.len() - 4);
-    [header, &block.repeat(512), end_mark].concat()
+    [header, &block.repeat(count), end_mark].concat()
 }
 
 /// A stream of snappy-java with 1,000 chunks of 64 KiB of zeros.
 fn xerial_zeros() -> Vec<u8> {
+    xerial_blocks(1_000)
+}
+
+/// The same with so many chunks.
+fn xerial_blocks(count: usize) -> Vec<u8> {
     let block = snap::raw::Encoder::new().compress_vec(&vec![0; 64 << 10]).unwrap();
     let chunk = [&(block.len() as u32).to_be_bytes()[..], &block].concat();
-    [&b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"[..], &chunk.repeat(1_000)].concat()
+    [&b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"[..], &chunk.repeat(count)].concat()
 }
 
 /// A stream of snappy-java with 1,000 chunks that all claim 4 GiB.
@@ -120,10 +137,15 @@ fn xerial_claims() -> Vec<u8> {
 
 /// 2 GiB of zeros in one zstd frame with a window of 128 MiB.
 fn zstd_zeros() -> Vec<u8> {
+    zstd_blocks(16 << 10)
+}
+
+/// So many blocks of 128 KiB of zeros in one zstd frame with a window of 128 MiB.
+fn zstd_blocks(count: usize) -> Vec<u8> {
     let block = (128_u32 << 10) << 3 | 1 << 1;
     let block = [&block.to_le_bytes()[..3], &[0]].concat();
     let last = &b"\x01\0\0"[..];
-    [&b"\x28\xb5\x2f\xfd\0\x88"[..], &block.repeat(16 << 10), last].concat()
+    [&b"\x28\xb5\x2f\xfd\0\x88"[..], &block.repeat(count), last].concat()
 }
 
 /// Many small zstd frames that all claim a window of 128 MiB.
@@ -133,8 +155,8 @@ fn zstd_windows() -> Vec<u8> {
 }
 
 // Mutation: protocol/src/records/compression/output.rs
-// - let capacity = input_len.saturating_mul(USUAL_RATIO).min(limit);
-// + let capacity = limit * 4 + (20 << 20);
+// - let capacity = input_len.saturating_mul(USUAL_RATIO).min(self.limit);
+// + let capacity = self.limit * 4 + (20 << 20);
 #[test]
 fn row_42_data_that_inflates_without_end_stays_within_the_limit_and_16_mib() {
     type Bomb = (&'static str, Compression, fn() -> Vec<u8>, bool);
@@ -153,6 +175,32 @@ fn row_42_data_that_inflates_without_end_stays_within_the_limit_and_16_mib() {
             let (held, result) = peak(|| codec.decompress(&bomb, limit));
             assert_eq!(matches!(result, Err(DecompressError::TooLarge { .. })), too_large, "{name}: {result:?}");
             assert!(held <= limit + 16 * MIB, "{name}: {held} bytes held under a limit of {limit}");
+        }
+    }
+}
+
+// Mutation: protocol/src/records/compression/output.rs
+// - self.bytes.capacity().saturating_add(len) <= self.limit.saturating_add(SLACK)
+// + true
+#[test]
+fn row_42_the_limit_and_16_mib_are_all_that_is_held_whatever_the_size() {
+    // What fits so closely that the room cannot be doubled up to it, and what is too large: a little, or a lot under the
+    // default limit.
+    type Input = (Compression, fn(usize) -> Vec<u8>, usize, [usize; 2], usize);
+    let inputs: [Input; 5] = [
+        (Compression::Gzip, gzip_members, 2 * MIB, [9, 11], 20 * MIB),
+        (Compression::Lz4, lz4_blocks, 4 * MIB, [9, 12], 40 * MIB),
+        (Compression::Lz4, lz4_blocks, 4 * MIB, [23, 50], DEFAULT_DECOMPRESSION_LIMIT),
+        (Compression::Zstd, zstd_blocks, 128 << 10, [300, 350], 40 * MIB),
+        (Compression::Snappy, xerial_blocks, 64 << 10, [600, 700], 40 * MIB),
+    ];
+    for (codec, input, each, counts, limit) in inputs {
+        for count in counts {
+            let (input, len) = (input(count), count * each);
+            let (held, result) = peak(|| codec.decompress(&input, limit).map(|out| out.len()));
+            let expected = if len > limit { Err(DecompressError::TooLarge { limit }) } else { Ok(len) };
+            assert_eq!(result, expected, "{codec}, {count} times");
+            assert!(held <= limit + 16 * MIB, "{codec}, {count} times: {held} bytes held under a limit of {limit}");
         }
     }
 }

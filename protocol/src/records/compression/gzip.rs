@@ -1,6 +1,6 @@
 //! gzip, by zlib-rs.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use flate2::{Compression as Level, bufread::MultiGzDecoder, write::GzEncoder};
 
@@ -13,5 +13,5 @@ pub(super) fn compress(level: u32, input: &[u8], out: &mut Vec<u8>) {
 }
 
 pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
-    out.read_from(&mut MultiGzDecoder::new(input).by_ref())
+    out.read_from(input.len(), || MultiGzDecoder::new(input)).map(drop)
 }

@@ -22,8 +22,7 @@ pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
     if !input.starts_with(&MAGIC) {
         return Err(Fault::corrupt("no LZ4 frame starts here"));
     }
-    let mut decoder = FrameDecoder::new(Input { rest: input, starved: false });
-    out.read_from(&mut decoder)?;
+    let decoder = out.read_from(input.len(), || FrameDecoder::new(Input { rest: input, starved: false }))?;
     let Input { rest, starved } = decoder.into_inner();
     // The decoder takes an end between two blocks for the end of the frame.
     if starved {

@@ -71,16 +71,18 @@ impl Compression {
         }
     }
 
-    /// Inflates `input`, to at most `limit` bytes. Memory is taken as output comes, not by the sizes that the input
-    /// claims; of zstd, which is written straight into the output, 8 MiB at most before any has come.
+    /// Inflates `input`, to at most `limit` bytes, and holds at most 16 MiB more than that at any time. Memory is taken
+    /// as output comes, not by the sizes that the input claims; of zstd, which is written straight into the output,
+    /// 8 MiB at most before any has come, and of Snappy what its blocks say, if so many bytes can become that. Output
+    /// that is larger than two thirds of the limit may be inflated twice, gzip and LZ4 to learn its size first.
     ///
     /// # Errors
     /// When the codec refuses the input, when the input ends too early or goes on too long, and when the limit is
     /// passed.
     pub fn decompress(self, input: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
-        let mut out = Output::new(input.len(), limit);
+        let mut out = Output::new(limit);
         let done = match self {
-            Self::None => out.extend(input),
+            Self::None => out.expect(input.len()).and_then(|()| out.extend(input)),
             Self::Gzip => gzip::decompress(input, &mut out),
             Self::Snappy => snappy::decompress(input, &mut out),
             Self::Lz4 => lz4::decompress(input, &mut out),

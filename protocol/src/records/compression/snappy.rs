@@ -33,11 +33,23 @@ pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
     if input.starts_with(MAGIC) {
         return decompress_stream(input, out);
     }
+    out.expect(inflated_len(input)?)?;
     decompress_block(&mut Decoder::new(), input, out)
 }
 
-fn decompress_stream(mut input: &[u8], out: &mut Output) -> Result<(), Fault> {
+fn decompress_stream(input: &[u8], out: &mut Output) -> Result<(), Fault> {
+    let mut len = 0_usize;
+    for_each_block(input, |block| {
+        len = len.saturating_add(inflated_len(block)?);
+        Ok(())
+    })?;
+    out.expect(len)?;
     let mut decoder = Decoder::new();
+    for_each_block(input, |block| decompress_block(&mut decoder, block, out))
+}
+
+/// Hands out the blocks of a stream, or of several.
+fn for_each_block(mut input: &[u8], mut each: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
     while !input.is_empty() {
         if input.starts_with(MAGIC) {
             input = input.get(HEADER.len()..).ok_or_else(ends_early)?;
@@ -46,18 +58,23 @@ fn decompress_stream(mut input: &[u8], out: &mut Output) -> Result<(), Fault> {
         let (length, rest) = input.split_first_chunk().ok_or_else(ends_early)?;
         let length = u32::from_be_bytes(*length) as usize;
         let (block, rest) = rest.split_at_checked(length).ok_or_else(ends_early)?;
-        decompress_block(&mut decoder, block, out)?;
+        each(block)?;
         input = rest;
     }
     Ok(())
 }
 
 fn decompress_block(decoder: &mut Decoder, block: &[u8], out: &mut Output) -> Result<(), Fault> {
+    out.fill(inflated_len(block)?, |space| decoder.decompress(block, space).map(drop).map_err(Fault::corrupt))
+}
+
+/// What a block says that it becomes, if it can.
+fn inflated_len(block: &[u8]) -> Result<usize, Fault> {
     let length = decompress_len(block).map_err(Fault::corrupt)?;
     if length > block.len().saturating_mul(MAX_RATIO) {
         return Err(Fault::corrupt(format_args!("{} bytes cannot become the {length} that they claim", block.len())));
     }
-    out.fill(length, |space| decoder.decompress(block, space).map(drop).map_err(Fault::corrupt))
+    Ok(length)
 }
 
 fn ends_early() -> Fault {
