@@ -14,6 +14,11 @@ use super::requests::{Requests, is_newer_handshake, looks_like_request, proven, 
 /// Requests that may wait for their responses; of more the oldest are forgotten. Clients have a handful.
 const MOST_WAITING: usize = 4_096;
 
+/// Captures may have a response before its request, where two processors had a packet each. So long the bytes of a side wait
+/// for a request of the other, in segments of the connection, in nanoseconds, and in bytes held.
+const PATIENCE: Clock = Clock { segments: 16, time: 10_000_000_000 };
+const MOST_EARLY: usize = 64 << 10;
+
 /// What happens in a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -58,6 +63,17 @@ pub(crate) struct Conversation {
     before: [Option<Skipped>; 2],
     /// Whether anything has been said.
     heard: bool,
+    /// When the last segment came.
+    now: Clock,
+    /// Since when each side's bytes wait for a request of the other's.
+    early: [Option<Clock>; 2],
+}
+
+/// How far a capture is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    segments: u64,
+    time: i64,
 }
 
 /// A request, or a step of an authentication, that has no answer yet.
@@ -81,6 +97,8 @@ impl Conversation {
             requests: Requests::default(),
             before: [None, None],
             heard: false,
+            now: Clock::default(),
+            early: [None, None],
         }
     }
 
@@ -99,15 +117,26 @@ impl Conversation {
         self.streams.iter().map(Framer::held).sum()
     }
 
+    /// A segment comes, whatever is in it. What has waited too long for a request goes on without.
+    pub(crate) fn tick(&mut self, time: Option<i64>, out: &mut impl FnMut(Side, Event)) {
+        self.now = Clock { segments: self.now.segments + 1, time: time.unwrap_or(self.now.time) };
+        for side in [Side::A, Side::B] {
+            if self.early[side.index()].is_some() && !self.is_patient(side) {
+                self.read(side, false, out);
+            }
+        }
+    }
+
     /// Takes the next bytes of one side. What comes out names the client's side.
     pub(crate) fn data(&mut self, side: Side, data: &[u8], out: &mut impl FnMut(Side, Event)) {
         self.heard = true;
         self.streams[side.index()].push(data);
-        self.read(side, out);
+        self.read(side, true, out);
     }
 
     /// Bytes of one side are missing here.
     pub(crate) fn lose(&mut self, side: Side, missing: u64, out: &mut impl FnMut(Side, Event)) {
+        self.read(side, false, out);
         if let Some(cut) = self.streams[side.index()].lose(missing) {
             self.take(side, cut, out);
         }
@@ -124,29 +153,61 @@ impl Conversation {
     pub(crate) fn end(&mut self, out: &mut impl FnMut(Side, Event)) {
         let first = self.client.unwrap_or(Side::A);
         for side in [first, first.other()] {
+            self.read(side, false, out);
             if let Some(cut) = self.streams[side.index()].end() {
                 self.take(side, cut, out);
             }
         }
     }
 
-    fn read(&mut self, side: Side, out: &mut impl FnMut(Side, Event)) {
-        while let Some(cut) = self.next(side) {
+    /// Reads what is there of one side, and then what the other had too early; with `patient` it may wait for the other.
+    fn read(&mut self, side: Side, patient: bool, out: &mut impl FnMut(Side, Event)) {
+        self.read_one(side, patient, out);
+        let other = side.other();
+        if self.client == Some(side) && self.early[other.index()].is_some() {
+            self.streams[other.index()].search_again();
+            self.read_one(other, true, out);
+        }
+    }
+
+    fn read_one(&mut self, side: Side, patient: bool, out: &mut impl FnMut(Side, Event)) {
+        while let Some(cut) = self.next(side, patient && self.is_patient(side)) {
             if self.client.is_none() && matches!(cut, Cut::Frame(_)) {
                 self.client = Some(side);
             }
             self.take(side, cut, out);
         }
+        if self.streams[side.index()].held() == 0 {
+            self.early[side.index()] = None;
+        }
     }
 
-    fn next(&mut self, side: Side) -> Option<Cut> {
+    /// Whether bytes of a side may wait, or wait on.
+    fn is_patient(&self, side: Side) -> bool {
+        let waits = |since: Clock| {
+            let (segments, time) = (self.now.segments - since.segments, self.now.time.saturating_sub(since.time));
+            segments <= PATIENCE.segments && time <= PATIENCE.time
+        };
+        self.streams[side.index()].held() <= MOST_EARLY && self.early[side.index()].is_none_or(waits)
+    }
+
+    fn next(&mut self, side: Side, patient: bool) -> Option<Cut> {
         let (doubt, bare) = (!self.proven, self.requests.mechanism().is_some());
-        let stream = &mut self.streams[side.index()];
-        if self.client == Some(side.other()) {
-            let waiting = &self.waiting;
-            return stream.next(doubt, bare, |body, size| looks_like_response(waiting, body, size));
+        let (stream, waiting) = (&mut self.streams[side.index()], &self.waiting);
+        if self.client == Some(side) {
+            return stream.next(doubt, bare, false, looks_like_request);
         }
-        stream.next(doubt, bare, looks_like_request)
+        let cut = if self.client.is_none() {
+            stream.next(doubt, bare, patient, looks_like_request)
+        } else if patient && !bare && stream.front().and_then(correlation_id).is_some_and(|id| !is_awaited(waiting, id))
+        {
+            None
+        } else {
+            stream.next(doubt, bare, patient, |body, size| looks_like_response(waiting, body, size))
+        };
+        let early = &mut self.early[side.index()];
+        *early = if cut.is_none() { early.or(Some(self.now)) } else { None };
+        cut
     }
 
     fn take(&mut self, side: Side, cut: Cut, out: &mut impl FnMut(Side, Event)) {
@@ -248,6 +309,10 @@ fn broken(frame: Frame, size: usize, missing: u64) -> Frame {
     let message =
         format!("{name}{missing} of the frame's {size} bytes are not in the capture, behind the first {have}");
     Frame { content: Content::Fault(Fault { message, missing: Some(missing), ..Fault::default() }), ..frame }
+}
+
+fn is_awaited(waiting: &VecDeque<Waiting>, id: i32) -> bool {
+    waiting.iter().any(|waiting| matches!(waiting, Waiting::Response { correlation_id, .. } if *correlation_id == id))
 }
 
 /// Whether bytes are a response to a request that waits, or the start of one.

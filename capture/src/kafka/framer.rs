@@ -147,11 +147,13 @@ impl Framer {
     }
 
     /// The next frame, or what lies before it. In a stream whose frames are known, `judge` is asked only where the beginning
-    /// of the next one is not; with `doubt` it is asked of each. It gets what is there of a frame, and the frame's size.
+    /// of the next one is not; with `doubt` it is asked of each. It gets what is there of a frame, and the frame's size. With
+    /// `keep`, bytes that are searched in vain are held for a [search](Self::search_again) by another judge.
     pub(crate) fn next(
         &mut self,
         doubt: bool,
         allow_empty: bool,
+        keep: bool,
         judge: impl Fn(&[u8], usize) -> Verdict,
     ) -> Option<Cut> {
         if self.state == State::Aligned
@@ -164,9 +166,21 @@ impl Framer {
             self.search("this is not a Kafka request");
         }
         if self.state == State::Searching {
-            return self.find(judge);
+            return self.find(keep, judge);
         }
         None
+    }
+
+    /// What is there of the frame that begins here, where it is known that one does.
+    pub(crate) fn front(&self) -> Option<&[u8]> {
+        let (prefix, body) = self.buf.split_first_chunk()?;
+        let size = frame_size(*prefix, DEFAULT_MAX_FRAME).ok()?;
+        (self.state == State::Aligned).then(|| &body[..body.len().min(size)])
+    }
+
+    /// Searches what was kept once more.
+    pub(crate) fn search_again(&mut self) {
+        self.at = 0;
     }
 
     /// The size of the frame that begins here; `None` where it has not come yet, and where it makes no sense, whereupon the
@@ -205,7 +219,7 @@ impl Framer {
         }
     }
 
-    fn find(&mut self, judge: impl Fn(&[u8], usize) -> Verdict) -> Option<Cut> {
+    fn find(&mut self, keep: bool, judge: impl Fn(&[u8], usize) -> Verdict) -> Option<Cut> {
         while let Some(prefix) = self.buf[self.at..].first_chunk() {
             let Ok(size) = frame_size(*prefix, DEFAULT_MAX_FRAME) else {
                 self.at += 1;
@@ -224,7 +238,9 @@ impl Framer {
                 _ => self.at += if whole { (size / STEP_DIVISOR).max(1) } else { 1 },
             }
         }
-        self.drop_front(self.at.min(self.buf.len()));
+        if !keep {
+            self.drop_front(self.at.min(self.buf.len()));
+        }
         None
     }
 

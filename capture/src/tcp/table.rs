@@ -224,6 +224,7 @@ impl Connection {
         if self.closed {
             return;
         }
+        self.conversation.tick(self.time, &mut reporter(self.ends, self.time, summary, out));
         let mut sequence = segment.sequence;
         if segment.syn {
             self.opened[side.index()] = Some(sequence);

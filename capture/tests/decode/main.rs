@@ -4,6 +4,7 @@
 
 #[path = "../../../protocol/tests/support/counting.rs"]
 mod counting;
+mod early;
 mod file;
 mod files;
 mod hostile;

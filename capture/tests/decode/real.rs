@@ -54,6 +54,31 @@ fn session_of_kafkas_tools_is_decoded_whole() {
     assert_eq!(sent, on_the_wire);
 }
 
+/// The file's header, and its packets.
+fn packets(file: &[u8]) -> (&[u8], Vec<&[u8]>) {
+    let (header, mut rest) = file.split_at(24);
+    let mut packets = Vec::new();
+    while let Some(start) = rest.first_chunk::<16>() {
+        let length = u32::from_le_bytes(start[8..12].try_into().unwrap()) as usize;
+        let (packet, behind) = rest.split_at(16 + length);
+        packets.push(packet);
+        rest = behind;
+    }
+    (header, packets)
+}
+
+#[test]
+fn any_two_neighbours_of_the_session_may_change_places() {
+    let file = session();
+    let (header, packets) = packets(&file);
+    for at in 0..packets.len() - 1 {
+        let mut packets = packets.clone();
+        packets.swap(at, at + 1);
+        let (_, summary, _) = decode_with(&[&[header], &packets[..]].concat().concat(), &[]);
+        assert_eq!((summary.frames, summary.faults, summary.skipped, summary.missing), (114, 0, 0, 0), "packet {at}");
+    }
+}
+
 #[test]
 fn records_of_the_session_are_readable_where_they_are_produced_and_fetched() {
     let entries = decode_with(&session(), &[]).0;
