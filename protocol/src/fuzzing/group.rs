@@ -116,6 +116,9 @@ impl World {
 
     fn answer(&mut self, request: &ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) {
         if response.error_code.is_none() {
+            // With a new epoch there may be an assignment that went to a heartbeat nobody waits for.
+            let rises = request.member_epoch > 0 && request.member_epoch < response.member_epoch;
+            self.is_unknown |= rises && response.assignment.is_none();
             self.epoch = if response.member_epoch > 0 { Some(response.member_epoch) } else { self.epoch };
         } else {
             self.is_unknown = true;

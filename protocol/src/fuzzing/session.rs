@@ -132,6 +132,7 @@ impl World {
                 self.ledger.expire(self.now);
                 self.ledger.renew(self.now, LOCK);
                 assert!(self.ledger.next_expiry().is_none_or(|at| at > self.now), "a lock has ended and is held");
+                assert!(self.ledger.next_renewal().is_none_or(|at| at > self.now), "a renewal is due and not decided");
                 assert!(self.ledger.next_retry(self.now).is_none_or(|at| at > self.now));
             }
             _ => match input.below(4) {

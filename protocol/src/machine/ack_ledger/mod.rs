@@ -142,9 +142,14 @@ impl AckLedger {
         self.partitions.values().filter_map(Partition::next_retry).filter(|at| *at > now).min()
     }
 
-    /// When the next lock is lost or to be renewed by itself, or before.
+    /// When the next lock is lost, or before.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        earlier(self.next_expiry, self.next_renewal)
+        self.next_expiry
+    }
+
+    /// When the next lock is to be renewed by itself, or before.
+    pub(crate) fn next_renewal(&self) -> Option<Instant> {
+        self.next_renewal
     }
 
     /// Records were acquired, with the acquisition's number. What was decided about them before and not sent is about a lock

@@ -356,10 +356,20 @@ impl Partition {
             let isolation = self.isolation.get_or_insert_with(|| Isolation::new(&renewals));
             isolation.refuse(&renewals, code);
             isolation.give_up(|range| is_renewal(range.value), code);
-            if self.in_flight.is_empty() && !self.has_to_send() {
-                self.sent.append(&mut self.waiting);
-                self.end_piece(None, outcomes);
-            }
+            // Calls of which nothing is left to send do not wait for what is: it may never be sent.
+            let is_left = |range: &AckRange| self.to_send.within(range.first, range.last).next().is_some();
+            let (waiting, mut over) =
+                std::mem::take(&mut self.waiting).into_iter().partition(|call: &Call| call.ranges.iter().any(is_left));
+            self.waiting = waiting;
+            self.sent.append(&mut over);
+            self.end_refused(outcomes);
+        }
+    }
+
+    /// Where nothing is under way and nothing left to send, no answer will end the calls that were refused.
+    fn end_refused(&mut self, outcomes: &mut Outcomes) {
+        if self.isolation.is_some() && self.in_flight.is_empty() && !self.has_to_send() {
+            self.end_piece(None, outcomes);
         }
     }
 
@@ -399,6 +409,7 @@ impl Partition {
         let (ended, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_lost);
         self.waiting = waiting;
         self.fail_calls(ended, ErrorCode::INVALID_RECORD_STATE, outcomes);
+        self.end_refused(outcomes);
     }
 
     /// Everything is lost.

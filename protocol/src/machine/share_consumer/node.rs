@@ -191,7 +191,9 @@ impl Node {
     /// What comes next, where `ask` is what the caller wants of this broker now and `last_taken` when it last took
     /// records over.
     pub(super) fn next(&self, now: Instant, ask: Option<Ask>, last_taken: Option<Instant>) -> Step {
-        let expiry = self.ledger.next_expiry();
+        // What ends is not renewed any more.
+        let renewal = self.ledger.next_renewal().filter(|_| !self.ending);
+        let expiry = earlier(self.ledger.next_expiry(), renewal);
         if self.in_flight.is_some() {
             return Step::Wait(expiry);
         }

@@ -7,7 +7,7 @@ use ackflow_protocol::messages::create_partitions::{
 };
 use ackflow_protocol::wire::ErrorCode;
 
-use super::create_topics::check_replicas;
+use super::create_topics::{MAX_PARTITIONS, check_count, check_replicas};
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 
@@ -67,6 +67,7 @@ pub(crate) fn create(
     }
     let factor = topic.partitions.first().map_or(1, |partition| partition.replicas.len());
     let more = count - current;
+    check_count(more, MAX_PARTITIONS)?;
     let replicas = match assignments {
         None => cluster.place(current, more, factor),
         Some(assignments) => {

@@ -14,7 +14,7 @@ use crate::core::configs::{Values, topic};
 use crate::core::dispatch::RequestContext;
 
 /// The most partitions that a request can create.
-const MAX_PARTITIONS: i32 = 10_000;
+pub(super) const MAX_PARTITIONS: i32 = 10_000;
 
 /// A topic that was created, or would have been.
 pub(crate) struct Created {
@@ -178,7 +178,7 @@ pub(crate) fn check_replicas(cluster: &Cluster, nodes: &[i32]) -> Result<(), Str
     Ok(())
 }
 
-fn check_count(partitions: i32, most: i32) -> Result<(), Refusal> {
+pub(super) fn check_count(partitions: i32, most: i32) -> Result<(), Refusal> {
     if partitions > most {
         let message = "Excessively large number of partitions per request.";
         return Err((ErrorCode::POLICY_VIOLATION, message.to_owned()));

@@ -242,6 +242,7 @@ fn a_topic_gets_more_partitions_and_never_fewer() {
     };
     assert_eq!(create(vec![topic(3, None)], false), (ErrorCode::INVALID_PARTITIONS, 3, 1));
     assert_eq!(create(vec![topic(2, None)], false), (ErrorCode::INVALID_PARTITIONS, 3, 1));
+    assert_eq!(create(vec![topic(1_000_000_000, None)], false), (ErrorCode::POLICY_VIOLATION, 3, 1));
     assert_eq!(create(vec![topic(4, None), topic(5, None)], false), (ErrorCode::INVALID_REQUEST, 3, 1));
     assert_eq!(create(vec![topic(5, None)], true), (ErrorCode::NONE, 3, 1));
     assert_eq!(create(vec![topic(5, Some(vec![vec![1]]))], false), (ErrorCode::INVALID_REPLICA_ASSIGNMENT, 3, 1));
