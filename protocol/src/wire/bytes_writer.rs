@@ -94,6 +94,7 @@ impl BytesWriter {
     }
 
     /// Writes a length or count; `None` is null. `classic` writes the non-flexible form.
+    #[inline]
     fn length(&mut self, name: &'static str, length: Option<usize>, classic: impl FnOnce(&mut BytesMut, i32)) {
         if length.is_none() && !self.null_allowed {
             self.fail(EncodeError::null(name));
@@ -109,6 +110,7 @@ impl BytesWriter {
         }
     }
 
+    #[inline]
     fn short_length(&mut self, name: &'static str, length: Option<usize>) {
         if length.is_some_and(|n| n > i16::MAX as usize) {
             return self.fail(EncodeError::too_long(name, length.unwrap_or_default()));
@@ -118,79 +120,97 @@ impl BytesWriter {
 }
 
 impl Encoder for BytesWriter {
+    #[inline]
     fn version(&self) -> i16 {
         self.version
     }
 
+    #[inline]
     fn fail(&mut self, error: EncodeError) {
         self.error.get_or_insert(error);
     }
 
+    #[inline]
     fn allow_null(&mut self, allowed: bool) {
         self.null_allowed = allowed;
     }
 
+    #[inline]
     fn bool(&mut self, _: &'static str, value: bool) {
         self.buf.put_u8(value.into());
     }
 
+    #[inline]
     fn i8(&mut self, _: &'static str, value: i8) {
         self.buf.put_i8(value);
     }
 
+    #[inline]
     fn i16(&mut self, _: &'static str, value: i16) {
         self.buf.put_i16(value);
     }
 
+    #[inline]
     fn u16(&mut self, _: &'static str, value: u16) {
         self.buf.put_u16(value);
     }
 
+    #[inline]
     fn i32(&mut self, _: &'static str, value: i32) {
         self.buf.put_i32(value);
     }
 
+    #[inline]
     fn u32(&mut self, _: &'static str, value: u32) {
         self.buf.put_u32(value);
     }
 
+    #[inline]
     fn i64(&mut self, _: &'static str, value: i64) {
         self.buf.put_i64(value);
     }
 
+    #[inline]
     fn f64(&mut self, _: &'static str, value: f64) {
         self.buf.put_f64(value);
     }
 
+    #[inline]
     fn uuid(&mut self, _: &'static str, value: Uuid) {
         self.buf.put_slice(&value.0);
     }
 
+    #[inline]
     fn string(&mut self, name: &'static str, value: &str) {
         self.short_length(name, Some(value.len()));
         self.buf.put_slice(value.as_bytes());
     }
 
+    #[inline]
     fn nullable_string(&mut self, name: &'static str, value: Option<&str>) {
         self.short_length(name, value.map(str::len));
         self.buf.put_slice(value.unwrap_or_default().as_bytes());
     }
 
+    #[inline]
     fn classic_nullable_string(&mut self, name: &'static str, value: Option<&str>) {
         let flexible = std::mem::replace(&mut self.flexible, false);
         self.nullable_string(name, value);
         self.flexible = flexible;
     }
 
+    #[inline]
     fn bytes(&mut self, name: &'static str, value: &[u8]) {
         self.nullable_bytes(name, Some(value));
     }
 
+    #[inline]
     fn nullable_bytes(&mut self, name: &'static str, value: Option<&[u8]>) {
         self.length(name, value.map(<[u8]>::len), BytesMut::put_i32);
         self.buf.put_slice(value.unwrap_or_default());
     }
 
+    #[inline]
     fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
         match (value, &mut self.apart) {
             (Some(records), Some(_)) if records.len() >= APART_FROM => {
@@ -203,10 +223,12 @@ impl Encoder for BytesWriter {
         }
     }
 
+    #[inline]
     fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {
         self.nullable_array(name, Some(value));
     }
 
+    #[inline]
     fn nullable_array<T: Element>(&mut self, name: &'static str, value: Option<&[T]>) {
         self.length(name, value.map(<[T]>::len), BytesMut::put_i32);
         for element in value.unwrap_or_default() {
@@ -214,6 +236,7 @@ impl Encoder for BytesWriter {
         }
     }
 
+    #[inline]
     fn structure<T: Encode>(&mut self, _: &'static str, value: &T) {
         self.tags_done = false;
         value.encode(self);
@@ -223,6 +246,7 @@ impl Encoder for BytesWriter {
         self.tags_done = false;
     }
 
+    #[inline]
     fn nullable_structure<T: Encode>(&mut self, name: &'static str, value: Option<&T>) {
         if value.is_none() && !self.null_allowed {
             self.fail(EncodeError::null(name));
@@ -234,6 +258,7 @@ impl Encoder for BytesWriter {
         }
     }
 
+    #[inline]
     fn tags(&mut self, fields: impl FnOnce(&mut Self)) {
         if self.flexible {
             let outer = std::mem::take(&mut self.tag_count);
@@ -248,6 +273,7 @@ impl Encoder for BytesWriter {
         self.tags_done = true;
     }
 
+    #[inline]
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
         if !present || !self.flexible {
             return;

@@ -51,10 +51,12 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn left(&self) -> usize {
         self.buf.len() - self.at
     }
 
+    #[inline]
     fn error(&self, kind: Kind) -> DecodeError {
         DecodeError::new(kind, self.at)
     }
@@ -85,6 +87,7 @@ impl Reader {
     }
 
     /// Reads a length or count, `None` for null; it is never more than the bytes left.
+    #[inline]
     fn length(
         &mut self,
         classic: impl FnOnce(&mut Self) -> Result<i32, DecodeError>,
@@ -99,6 +102,7 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn short_length(&mut self) -> Result<Option<usize>, DecodeError> {
         match self.length(|r| r.i16("").map(i32::from))? {
             Some(length) if length > i16::MAX as usize => Err(self.error(Kind::LongString(length))),
@@ -106,10 +110,12 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn long_length(&mut self) -> Result<Option<usize>, DecodeError> {
         self.length(|r| r.i32(""))
     }
 
+    #[inline]
     fn text(&mut self, length: usize) -> Result<String, DecodeError> {
         match std::str::from_utf8(&self.buf[self.at..self.at + length]) {
             Ok(text) => {
@@ -120,11 +126,13 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn slice(&mut self, length: usize) -> Bytes {
         self.at += length;
         self.buf.slice(self.at - length..self.at)
     }
 
+    #[inline]
     fn elements<T: Element>(&mut self, count: usize) -> Result<Vec<T>, DecodeError> {
         let mut elements = Vec::with_capacity(count.min(RESERVE_AT_MOST));
         for i in 0..count {
@@ -133,6 +141,7 @@ impl Reader {
         Ok(elements)
     }
 
+    #[inline]
     fn not_null<T>(&self, value: Option<T>) -> Result<T, DecodeError> {
         value.ok_or_else(|| self.error(Kind::Null))
     }
@@ -161,58 +170,72 @@ impl Reader {
 }
 
 impl Decoder for Reader {
+    #[inline]
     fn version(&self) -> i16 {
         self.version
     }
 
+    #[inline]
     fn allow_null(&mut self, allowed: bool) {
         self.null_allowed = allowed;
     }
 
+    #[inline]
     fn bool(&mut self, name: &'static str) -> Result<bool, DecodeError> {
         self.i8(name).map(|byte| byte != 0)
     }
 
+    #[inline]
     fn i8(&mut self, name: &'static str) -> Result<i8, DecodeError> {
         self.fixed(name).map(i8::from_be_bytes)
     }
 
+    #[inline]
     fn i16(&mut self, name: &'static str) -> Result<i16, DecodeError> {
         self.fixed(name).map(i16::from_be_bytes)
     }
 
+    #[inline]
     fn u16(&mut self, name: &'static str) -> Result<u16, DecodeError> {
         self.fixed(name).map(u16::from_be_bytes)
     }
 
+    #[inline]
     fn i32(&mut self, name: &'static str) -> Result<i32, DecodeError> {
         self.fixed(name).map(i32::from_be_bytes)
     }
 
+    #[inline]
     fn u32(&mut self, name: &'static str) -> Result<u32, DecodeError> {
         self.fixed(name).map(u32::from_be_bytes)
     }
 
+    #[inline]
     fn i64(&mut self, name: &'static str) -> Result<i64, DecodeError> {
         self.fixed(name).map(i64::from_be_bytes)
     }
 
+    #[inline]
     fn f64(&mut self, name: &'static str) -> Result<f64, DecodeError> {
         self.fixed(name).map(f64::from_be_bytes)
     }
 
+    #[inline]
     fn uuid(&mut self, name: &'static str) -> Result<Uuid, DecodeError> {
         self.fixed(name).map(Uuid)
     }
 
+    #[inline]
     fn string(&mut self, name: &'static str) -> Result<String, DecodeError> {
         self.nullable_string(name).and_then(|text| self.not_null(text).map_err(|e| e.in_field(name)))
     }
 
+    #[inline]
     fn nullable_string(&mut self, name: &'static str) -> Result<Option<String>, DecodeError> {
         self.short_length().and_then(|length| length.map(|n| self.text(n)).transpose()).map_err(|e| e.in_field(name))
     }
 
+    #[inline]
     fn classic_nullable_string(&mut self, name: &'static str) -> Result<Option<String>, DecodeError> {
         let flexible = std::mem::replace(&mut self.flexible, false);
         let text = self.nullable_string(name);
@@ -220,27 +243,33 @@ impl Decoder for Reader {
         text
     }
 
+    #[inline]
     fn bytes(&mut self, name: &'static str) -> Result<Bytes, DecodeError> {
         self.nullable_bytes(name).and_then(|bytes| self.not_null(bytes).map_err(|e| e.in_field(name)))
     }
 
+    #[inline]
     fn nullable_bytes(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError> {
         let length = self.long_length().map_err(|e| e.in_field(name))?;
         Ok(length.map(|n| self.slice(n)))
     }
 
+    #[inline]
     fn records(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError> {
         self.nullable_bytes(name)
     }
 
+    #[inline]
     fn array<T: Element>(&mut self, name: &'static str) -> Result<Vec<T>, DecodeError> {
         self.nullable_array(name).and_then(|array| self.not_null(array).map_err(|e| e.in_field(name)))
     }
 
+    #[inline]
     fn nullable_array<T: Element>(&mut self, name: &'static str) -> Result<Option<Vec<T>>, DecodeError> {
         self.long_length().and_then(|count| count.map(|n| self.elements(n)).transpose()).map_err(|e| e.in_field(name))
     }
 
+    #[inline]
     fn structure<T: Decode>(&mut self, name: &'static str) -> Result<T, DecodeError> {
         self.tags_done = false;
         let value = T::decode(self).map_err(|e| e.in_field(name))?;
@@ -251,6 +280,7 @@ impl Decoder for Reader {
         Ok(value)
     }
 
+    #[inline]
     fn nullable_structure<T: Decode>(&mut self, name: &'static str) -> Result<Option<T>, DecodeError> {
         let null_allowed = std::mem::replace(&mut self.null_allowed, true);
         match self.i8(name)? {
@@ -261,6 +291,7 @@ impl Decoder for Reader {
         }
     }
 
+    #[inline]
     fn tags(
         &mut self,
         known: &[(u32, &'static str)],

@@ -47,89 +47,110 @@ impl SizeWriter {
         Ok((self.finish()?, records))
     }
 
+    #[inline]
     fn length(&mut self, length: Option<usize>, classic: usize) {
         self.size += if self.flexible { varint::size_u64(length.map_or(0, |n| n as u64 + 1)) } else { classic };
     }
 }
 
 impl Encoder for SizeWriter {
+    #[inline]
     fn version(&self) -> i16 {
         self.version
     }
 
+    #[inline]
     fn fail(&mut self, error: EncodeError) {
         self.error.get_or_insert(error);
     }
 
+    #[inline]
     fn allow_null(&mut self, _: bool) {}
 
+    #[inline]
     fn bool(&mut self, _: &'static str, _: bool) {
         self.size += 1;
     }
 
+    #[inline]
     fn i8(&mut self, _: &'static str, _: i8) {
         self.size += 1;
     }
 
+    #[inline]
     fn i16(&mut self, _: &'static str, _: i16) {
         self.size += 2;
     }
 
+    #[inline]
     fn u16(&mut self, _: &'static str, _: u16) {
         self.size += 2;
     }
 
+    #[inline]
     fn i32(&mut self, _: &'static str, _: i32) {
         self.size += 4;
     }
 
+    #[inline]
     fn u32(&mut self, _: &'static str, _: u32) {
         self.size += 4;
     }
 
+    #[inline]
     fn i64(&mut self, _: &'static str, _: i64) {
         self.size += 8;
     }
 
+    #[inline]
     fn f64(&mut self, _: &'static str, _: f64) {
         self.size += 8;
     }
 
+    #[inline]
     fn uuid(&mut self, _: &'static str, _: Uuid) {
         self.size += 16;
     }
 
+    #[inline]
     fn string(&mut self, name: &'static str, value: &str) {
         self.nullable_string(name, Some(value));
     }
 
+    #[inline]
     fn nullable_string(&mut self, _: &'static str, value: Option<&str>) {
         self.length(value.map(str::len), 2);
         self.size += value.map_or(0, str::len);
     }
 
+    #[inline]
     fn classic_nullable_string(&mut self, _: &'static str, value: Option<&str>) {
         self.size += 2 + value.map_or(0, str::len);
     }
 
+    #[inline]
     fn bytes(&mut self, name: &'static str, value: &[u8]) {
         self.nullable_bytes(name, Some(value));
     }
 
+    #[inline]
     fn nullable_bytes(&mut self, _: &'static str, value: Option<&[u8]>) {
         self.length(value.map(<[u8]>::len), 4);
         self.size += value.map_or(0, <[u8]>::len);
     }
 
+    #[inline]
     fn records(&mut self, name: &'static str, value: Option<&Bytes>) {
         self.nullable_bytes(name, value.map(Bytes::as_ref));
         self.records += value.map_or(0, Bytes::len);
     }
 
+    #[inline]
     fn array<T: Element>(&mut self, name: &'static str, value: &[T]) {
         self.nullable_array(name, Some(value));
     }
 
+    #[inline]
     fn nullable_array<T: Element>(&mut self, _: &'static str, value: Option<&[T]>) {
         self.length(value.map(<[T]>::len), 4);
         for element in value.unwrap_or_default() {
@@ -137,6 +158,7 @@ impl Encoder for SizeWriter {
         }
     }
 
+    #[inline]
     fn structure<T: Encode>(&mut self, _: &'static str, value: &T) {
         self.tags_done = false;
         value.encode(self);
@@ -146,6 +168,7 @@ impl Encoder for SizeWriter {
         self.tags_done = false;
     }
 
+    #[inline]
     fn nullable_structure<T: Encode>(&mut self, name: &'static str, value: Option<&T>) {
         self.size += 1;
         if let Some(value) = value {
@@ -153,12 +176,14 @@ impl Encoder for SizeWriter {
         }
     }
 
+    #[inline]
     fn tags(&mut self, fields: impl FnOnce(&mut Self)) {
         self.size += usize::from(self.flexible);
         fields(self);
         self.tags_done = true;
     }
 
+    #[inline]
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self)) {
         if present && self.flexible {
             let before = self.size;
