@@ -205,6 +205,20 @@ fn row_42_the_limit_and_16_mib_are_all_that_is_held_whatever_the_size() {
     }
 }
 
+// Mutation: protocol/src/records/compression/zstd.rs
+// - _ => false,
+// + _ => true,
+#[test]
+fn row_42_a_corrupt_zstd_frame_is_told_as_that_and_takes_no_more_room() {
+    // One sequence whose offset points in front of the frame, then blocks that become a byte each but might become much.
+    let header = b"\x28\xb5\x2f\xfd\0\x88";
+    let bad = b"\x4c\0\0\x08\x78\x01\x54\x01\x0a\0\0\x04";
+    let frame = [&header[..], bad, &b"\x0a\0\0x".repeat(10_000), b"\x0b\0\0x"].concat();
+    let (held, result) = peak(|| Compression::Zstd.decompress(&frame, DEFAULT_DECOMPRESSION_LIMIT));
+    assert!(matches!(result, Err(DecompressError::Corrupt { codec: Compression::Zstd, .. })), "{result:?}");
+    assert!(held <= 9 * MIB, "{held} bytes held");
+}
+
 // Mutation: protocol/src/records/record.rs
 // - type Item = Result<Record<'a>, BatchError>;
 // + type Item = Result<Record<'a>, BatchError>; fn size_hint(&self) -> (usize, Option<usize>) { (self.end.min(1 << 16) as usize, None) }

@@ -4,7 +4,9 @@
 use structured_zstd::{
     decoding::{
         ContentChecksum, FrameDecoder, FrameSizeError,
-        errors::{DecodeBlockContentError, DecompressBlockError, ExecuteSequencesError, FrameDecoderError},
+        errors::{
+            DecodeBlockContentError, DecodeBufferError, DecompressBlockError, ExecuteSequencesError, FrameDecoderError,
+        },
         find_frame_compressed_size, frame_decompressed_bound,
     },
     encoding::{CompressionLevel, FrameCompressor},
@@ -30,26 +32,43 @@ pub(super) fn decompress(input: &[u8], out: &mut Output) -> Result<(), Fault> {
     out.fill_growing(most.min(AT_FIRST.max(input.len())), |room| {
         let mut decoder = FrameDecoder::new();
         decoder.set_content_checksum(ContentChecksum::Verify);
-        match decoder.decode_all(input, room) {
-            Ok(written) => Ok(Some(written)),
-            Err(error) if room.len() < most && wants_room(&error) => Ok(None),
-            Err(error) => Err(Fault::corrupt(error)),
+        let (mut rest, mut written) = (input, 0);
+        while !rest.is_empty() {
+            let (frame, behind) = split_frame(rest)?;
+            let room = &mut room[written..];
+            match decoder.decode_all(frame, room) {
+                Ok(more) => written += more,
+                Err(error) if room.len() < most_of_frame(frame)? && wants_room(&error, room.len()) => return Ok(None),
+                Err(error) => return Err(Fault::corrupt(error)),
+            }
+            rest = behind;
         }
+        Ok(Some(written))
     })
 }
 
-/// What comes out at most: what the frames say of themselves, but no more than as many blocks as fit become.
+/// What comes out at most of all frames.
 fn most(mut input: &[u8]) -> Result<usize, Fault> {
     let mut sum = 0_usize;
     while !input.is_empty() {
-        let bound = frame_decompressed_bound(input).map_err(malformed)?;
-        let size = find_frame_compressed_size(input).map_err(malformed)?;
-        let (frame, rest) = input.split_at_checked(size).ok_or_else(|| malformed(FrameSizeError::Truncated))?;
-        let blocks = (frame.len() / BLOCK_HEADER).saturating_mul(LARGEST_BLOCK);
-        sum = sum.saturating_add(usize::try_from(bound).unwrap_or(usize::MAX).min(blocks));
-        input = rest;
+        let (frame, behind) = split_frame(input)?;
+        sum = sum.saturating_add(most_of_frame(frame)?);
+        input = behind;
     }
     Ok(sum)
+}
+
+/// What comes out at most: what the frame says of itself, but no more than as many blocks as fit become.
+fn most_of_frame(frame: &[u8]) -> Result<usize, Fault> {
+    let bound = frame_decompressed_bound(frame).map_err(malformed)?;
+    let blocks = (frame.len() / BLOCK_HEADER).saturating_mul(LARGEST_BLOCK);
+    Ok(usize::try_from(bound).unwrap_or(usize::MAX).min(blocks))
+}
+
+/// The first frame, and what is behind it.
+fn split_frame(input: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
+    let size = find_frame_compressed_size(input).map_err(malformed)?;
+    input.split_at_checked(size).ok_or_else(|| malformed(FrameSizeError::Truncated))
 }
 
 fn malformed(error: FrameSizeError) -> Fault {
@@ -61,15 +80,19 @@ fn malformed(error: FrameSizeError) -> Fault {
     }
 }
 
-/// Whether more was to be written than there was room for. A block that is larger than its kind may be says the same.
-fn wants_room(error: &FrameDecoderError) -> bool {
-    matches!(
-        error,
-        FrameDecoderError::TargetTooSmall
-            | FrameDecoderError::FailedToReadBlockBody(DecodeBlockContentError::DecompressBlockError(
-                DecompressBlockError::ExecuteSequencesError(
-                    ExecuteSequencesError::OutputBufferOverflow { .. } | ExecuteSequencesError::DecodebufferError(_)
-                )
-            ))
-    )
+/// Whether more was to be written than there was room for. A block that is larger than blocks may be overflows as well,
+/// but short of the end of the room.
+fn wants_room(error: &FrameDecoderError, room: usize) -> bool {
+    use DecodeBlockContentError::DecompressBlockError as InBlock;
+    use DecompressBlockError::ExecuteSequencesError as InSequences;
+    match error {
+        FrameDecoderError::TargetTooSmall => true,
+        FrameDecoderError::FailedToReadBlockBody(InBlock(InSequences(
+            ExecuteSequencesError::OutputBufferOverflow { tail, requested, .. }
+            | ExecuteSequencesError::DecodebufferError(DecodeBufferError::OutputBufferOverflow {
+                tail, requested, ..
+            }),
+        ))) => tail.saturating_add(*requested) > room,
+        _ => false,
+    }
 }
