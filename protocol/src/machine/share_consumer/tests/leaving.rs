@@ -121,7 +121,7 @@ fn a_word_that_was_refused_is_not_said_again_of_records_that_are_acquired_anew_w
 }
 
 // Mutation: protocol/src/machine/ack_ledger/partition.rs
-// - if self.in_flight.is_empty() && !self.has_to_send() {
+// - if self.isolation.is_some() && self.in_flight.is_empty() && !self.has_to_send() {
 // + if false {
 #[test]
 fn a_renewal_that_waits_for_its_retry_when_the_member_leaves_fails_though_nothing_else_is_sent() {
