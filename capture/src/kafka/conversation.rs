@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::framer::{Cut, Framer, Skipped, Verdict};
-use super::message::{Content, Direction, Fault, Frame, api_name, correlation_id, read_response};
+use super::message::{Content, Direction, Fault, Frame, api_name, check_response, correlation_id, read_response};
 use super::requests::{Requests, is_newer_handshake, looks_like_request, proven, token};
 
 /// Requests that may wait for their responses; of more the oldest are forgotten. Clients have a handful.
@@ -136,7 +136,7 @@ impl Conversation {
 
     /// Bytes of one side are missing here.
     pub(crate) fn lose(&mut self, side: Side, missing: u64, out: &mut impl FnMut(Side, Event)) {
-        self.read(side, false, out);
+        self.read_last(side, out);
         if let Some(cut) = self.streams[side.index()].lose(missing) {
             self.take(side, cut, out);
         }
@@ -153,7 +153,7 @@ impl Conversation {
     pub(crate) fn end(&mut self, out: &mut impl FnMut(Side, Event)) {
         let first = self.client.unwrap_or(Side::A);
         for side in [first, first.other()] {
-            self.read(side, false, out);
+            self.read_last(side, out);
             if let Some(cut) = self.streams[side.index()].end() {
                 self.take(side, cut, out);
             }
@@ -168,6 +168,13 @@ impl Conversation {
             self.streams[other.index()].search_again();
             self.read_one(other, true, out);
         }
+    }
+
+    /// Reads what is there of one side, where what would follow does not come.
+    fn read_last(&mut self, side: Side, out: &mut impl FnMut(Side, Event)) {
+        self.streams[side.index()].set_last(true);
+        self.read(side, false, out);
+        self.streams[side.index()].set_last(false);
     }
 
     fn read_one(&mut self, side: Side, patient: bool, out: &mut impl FnMut(Side, Event)) {
@@ -324,9 +331,5 @@ fn looks_like_response(waiting: &VecDeque<Waiting>, body: &[u8], size: usize) ->
         Waiting::Response { correlation_id, key, version } if *correlation_id == id => Some((*key, *version)),
         _ => None,
     });
-    let Some((key, version)) = answered else { return Verdict::Other };
-    proven(body, size, |bytes| match read_response(bytes, key, version).content {
-        Content::Body { json, .. } => Some(json),
-        _ => None,
-    })
+    answered.map_or(Verdict::Other, |(key, version)| proven(body, size, |bytes| check_response(bytes, key, version)))
 }

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, SIZE_LENGTH, frame_size};
 use bytes::{Buf, Bytes, BytesMut};
 
-/// While the beginning of a frame is searched for, a frame that is longer than this is believed by its header alone.
+/// While the beginning of a frame is searched for, a frame that is longer than this is believed by its first bytes alone.
 const LONGEST_PROOF: usize = 1 << 20;
+/// By so many of them, which the judge reads.
+pub(crate) const PREFIX: usize = 4 << 10;
 /// After bytes that looked like a frame and were none, the search goes on behind one in so many of them. Otherwise bytes
 /// that look like many frames, each reaching to the end, would cost the square of their number.
 const STEP_DIVISOR: usize = 64;
@@ -60,6 +62,8 @@ pub(crate) struct Framer {
     over: Skipped,
     /// While searching: where in `buf` to go on.
     at: usize,
+    /// Nothing follows what is in `buf`, so that a frame which is not all there is none.
+    last: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +79,7 @@ enum State {
 impl Framer {
     /// A stream from its first byte on.
     pub(crate) fn new() -> Self {
-        Self { buf: BytesMut::new(), state: State::Aligned, over: Skipped::nothing(""), at: 0 }
+        Self { buf: BytesMut::new(), state: State::Aligned, over: Skipped::nothing(""), at: 0, last: false }
     }
 
     /// A stream of which an earlier part is not known.
@@ -178,6 +182,11 @@ impl Framer {
         (self.state == State::Aligned).then(|| &body[..body.len().min(size)])
     }
 
+    /// Whether nothing follows what is there. A search then goes on behind what might have become a frame.
+    pub(crate) fn set_last(&mut self, last: bool) {
+        self.last = last;
+    }
+
     /// Searches what was kept once more.
     pub(crate) fn search_again(&mut self) {
         self.at = 0;
@@ -227,8 +236,12 @@ impl Framer {
             };
             let body = &self.buf[self.at + SIZE_LENGTH..];
             let whole = body.len() >= size;
+            if !whole && self.last {
+                self.at += 1;
+                continue;
+            }
             match judge(&body[..body.len().min(size)], size) {
-                Verdict::Frame if whole || size > LONGEST_PROOF => {
+                Verdict::Frame if whole || size > LONGEST_PROOF && body.len() >= PREFIX => {
                     self.drop_front(self.at);
                     self.state = State::Aligned;
                     // With nothing before it, the frame comes with the next call.

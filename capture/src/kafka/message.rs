@@ -5,7 +5,8 @@ use std::fmt;
 
 use ackflow_protocol::messages::dynamic::{Codec, CodecError, Kind, UnknownMessage};
 use ackflow_protocol::wire::{
-    ApiKey, BytesWriter, Encode, EncodeError, ErrorCode, Reader, ResponseHeader, decode_request_header, frame,
+    ApiKey, BytesWriter, DecodeError, DecodeErrorKind, Encode, EncodeError, ErrorCode, Reader, ResponseHeader,
+    decode_request_header, frame,
 };
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
@@ -224,14 +225,28 @@ fn is_unsupported_version(response: &[u8], key: ApiKey) -> bool {
     key == ApiKey::API_VERSIONS && response.get(4..).is_some_and(|body| body.starts_with(&error))
 }
 
+/// Whether bytes are the response to a request of this API and version; the error tells the first ones of it from others.
+pub(crate) fn check_response(bytes: Bytes, key: ApiKey, version: i16) -> Result<(), CodecError> {
+    let version = if is_unsupported_version(&bytes, key) { 0 } else { version };
+    let Ok(codec) = find(key, Direction::Response, version) else {
+        return Err(DecodeError::new(DecodeErrorKind::Version(version), 0).into());
+    };
+    answer_body(bytes, &codec).map_err(CodecError::from).and_then(|(_, body)| codec.bytes_to_json(body)).map(drop)
+}
+
+/// The header of a response, and what is behind it.
+fn answer_body(bytes: Bytes, codec: &Codec) -> Result<(ResponseHeader, Bytes), DecodeError> {
+    let flexible = codec.is_flexible() && codec.key() != ApiKey::API_VERSIONS;
+    let mut r = Reader::new(bytes, flexible.into(), flexible);
+    let header = r.message().map_err(|e| e.in_message("ResponseHeader", flexible.into()))?;
+    Ok((header, r.into_rest()))
+}
+
 fn read_answer(bytes: &Bytes, key: ApiKey, version: i16) -> Result<Content, Fault> {
     let codec = find(key, Direction::Response, version)?;
     let flexible = codec.is_flexible() && key != ApiKey::API_VERSIONS;
-    let mut r = Reader::new(bytes.clone(), flexible.into(), flexible);
-    let header: ResponseHeader = r
-        .message()
-        .map_err(|e| Fault::codec(e.in_message("ResponseHeader", flexible.into()).into(), frame::SIZE_LENGTH))?;
-    read_body(&codec, r.into_rest(), bytes, |body| write(&header, flexible, body))
+    let (header, body) = answer_body(bytes.clone(), &codec).map_err(|e| Fault::codec(e.into(), frame::SIZE_LENGTH))?;
+    read_body(&codec, body, bytes, |body| write(&header, flexible, body))
 }
 
 /// The codec of a message; where there is none, why.

@@ -1,10 +1,10 @@
 //! What tells a request from other bytes: from a step of an authentication, from the middle of another frame.
 
-use ackflow_protocol::wire::{ApiKey, decode_request_header};
+use ackflow_protocol::messages::dynamic::CodecError;
+use ackflow_protocol::wire::{ApiKey, DecodeErrorKind, decode_request_header};
 use bytes::Bytes;
-use serde_json::Value;
 
-use super::framer::Verdict;
+use super::framer::{PREFIX, Verdict};
 use super::message::{Content, Direction, Frame, find, read_request};
 
 /// The shortest request: a header with a null client id.
@@ -72,10 +72,13 @@ pub(crate) fn looks_like_request(body: &[u8], size: usize) -> Verdict {
     if id.iter().any(u8::is_ascii_control) {
         return Verdict::Other;
     }
-    proven(body, size, |bytes| {
-        let (_, body) = decode_request_header(bytes, ApiKey::request_is_flexible).ok()?;
-        codec.map_or(Some(Value::Null), |codec| codec.bytes_to_json(body).ok())
-    })
+    let header = |bytes| decode_request_header(bytes, ApiKey::request_is_flexible);
+    let Some(codec) = codec else {
+        // Its body has a form of its own, but is never long.
+        let is_one = size <= PREFIX && (body.len() < size || header(Bytes::copy_from_slice(body)).is_ok());
+        return if is_one { Verdict::Frame } else { Verdict::Other };
+    };
+    proven(body, size, |bytes| codec.bytes_to_json(header(bytes)?.1).map(drop))
 }
 
 /// The first request of a client that is newer than the codec.
@@ -84,7 +87,19 @@ pub(crate) fn is_newer_handshake(key: ApiKey, version: i16) -> bool {
     key == ApiKey::API_VERSIONS && (0..BEYOND_BELIEF).contains(&version)
 }
 
-/// Bytes that look right are proven by reading them, once they are all there.
-pub(crate) fn proven(body: &[u8], size: usize, read: impl FnOnce(Bytes) -> Option<Value>) -> Verdict {
-    if body.len() < size || read(Bytes::copy_from_slice(body)).is_some() { Verdict::Frame } else { Verdict::Other }
+/// Bytes that look right are proven by reading them. Of a frame that is not all there the first bytes are read, and have to
+/// end where they end for no other reason than that: not before, and with no length that is beyond the frame.
+pub(crate) fn proven(body: &[u8], size: usize, read: impl FnOnce(Bytes) -> Result<(), CodecError>) -> Verdict {
+    let there = if body.len() < size { &body[..body.len().min(PREFIX)] } else { body };
+    let lacking = size - there.len();
+    let fits = match read(Bytes::copy_from_slice(there)) {
+        Ok(()) => lacking == 0,
+        Err(CodecError::Decode(error)) if lacking > 0 => match error.kind() {
+            DecodeErrorKind::Truncated { needed, left } => needed - left <= lacking,
+            DecodeErrorKind::Length { length, left } => (0..=(left + lacking) as i64).contains(length),
+            _ => false,
+        },
+        Err(_) => false,
+    };
+    if fits { Verdict::Frame } else { Verdict::Other }
 }

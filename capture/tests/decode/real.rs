@@ -80,6 +80,20 @@ fn any_two_neighbours_of_the_session_may_change_places() {
 }
 
 #[test]
+fn packet_that_is_lost_costs_no_more_than_the_frames_in_it() {
+    let file = session();
+    let (header, packets) = packets(&file);
+    for at in 0..packets.len() {
+        let mut packets = packets.clone();
+        packets.remove(at);
+        let (_, summary, _) = decode_with(&[&[header], &packets[..]].concat().concat(), &[]);
+        // A request that is lost costs its response too, and nothing is invented.
+        let read = summary.frames - summary.faults;
+        assert!(read >= 112 && summary.frames <= 114, "packet {at}: {summary:?}");
+    }
+}
+
+#[test]
 fn records_of_the_session_are_readable_where_they_are_produced_and_fetched() {
     let entries = decode_with(&session(), &[]).0;
     let shown = entries.into_iter().map(|entry| line(entry, Style { records: true, secrets: false }));
