@@ -43,7 +43,8 @@ pub fn message_seed(selected: Selected, form: Form, version: i16, body: &[u8]) -
 }
 
 /// Target `messages`: three bytes choose one message of one API in one version, or an embedded struct, and whether the
-/// rest is its bytes or its JSON; any other choice is passed over.
+/// rest is its bytes or its JSON; any other choice is passed over. What [`Reader`](crate::wire::Reader) lets a message take
+/// in memory is more than any whole message of this length wants: none that was read is refused when it is read again.
 ///
 /// # Panics
 /// Where a message that was read cannot be written, is written with another size than it was said to have, or reads

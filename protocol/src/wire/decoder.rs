@@ -41,7 +41,7 @@ pub trait Decoder: Sized {
     fn nullable_bytes(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError>;
     /// Reads a record set as a slice of the input, without a copy.
     fn records(&mut self, name: &'static str) -> Result<Option<Bytes>, DecodeError>;
-    /// Reads an array. The count is bounded by the bytes left, never trusted for an allocation.
+    /// Reads an array. The count is bounded by the bytes left, and by the memory that a message of this size may take.
     fn array<T: Element>(&mut self, name: &'static str) -> Result<Vec<T>, DecodeError>;
     /// Reads a nullable array.
     fn nullable_array<T: Element>(&mut self, name: &'static str) -> Result<Option<Vec<T>>, DecodeError>;

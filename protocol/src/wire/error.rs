@@ -40,6 +40,20 @@ pub enum DecodeErrorKind {
         /// Bytes that are left.
         left: usize,
     },
+    /// An array whose elements would take more memory than a message of this size may; see [`Reader`](super::Reader).
+    #[error(
+        "has {count} elements that take {wanted} bytes of memory; {left} are left of {allowed}, which is what a message of this size may take"
+    )]
+    Memory {
+        /// The number of elements.
+        count: usize,
+        /// Bytes that they take in memory.
+        wanted: usize,
+        /// Bytes that the arrays of the message may still take.
+        left: usize,
+        /// Bytes that they may take in all.
+        allowed: usize,
+    },
     /// A string longer than Kafka allows.
     #[error("is a string of {0} bytes, allowed are 32767")]
     LongString(usize),

@@ -5,11 +5,21 @@ use bytes::Bytes;
 use super::varint::{self, VarintError};
 use super::{Decode, DecodeError, DecodeErrorKind as Kind, Decoder, Element, Uuid};
 
-/// Elements that an array may reserve room for before they are read: the count is the sender's word, and memory is
-/// spent only as far as the bytes bear it out.
-const RESERVE_AT_MOST: usize = 4096;
+/// Room for elements that an array takes before any has been read, in bytes: the count is the sender's word, and more is
+/// taken only where the bytes bear so much out.
+const FIRST_ROOM: usize = 256 << 10;
+
+/// What the elements of all arrays may take: this, and [`TIMES_INPUT`] bytes for each byte of input.
+const ALLOWANCE: usize = (16 << 20) - FIRST_ROOM;
+const TIMES_INPUT: usize = 7;
 
 /// Reads a message, or several things one after the other, from one buffer.
+///
+/// What it allocates, for the elements of arrays and for strings, is at most 16 MiB and eight times the buffer; an array that
+/// wants more is [`DecodeErrorKind::Memory`](super::DecodeErrorKind::Memory). An element may take 100 bytes in memory and
+/// one in the buffer, so that bytes that mean nothing would cost many times their number. What brokers and clients say stays
+/// below whatever its size: a partition of a metadata response with three replicas takes three times its bytes, one of a
+/// share fetch that brings nothing six times. Strings, which take no more than in the buffer, are one of the eight times.
 #[derive(Debug)]
 pub struct Reader {
     buf: Bytes,
@@ -17,6 +27,8 @@ pub struct Reader {
     version: i16,
     flexible: bool,
     null_allowed: bool,
+    /// What arrays may still take for their elements, in bytes.
+    memory: usize,
     /// Whether the struct that is open has read its tag section.
     tags_done: bool,
 }
@@ -24,7 +36,8 @@ pub struct Reader {
 impl Reader {
     /// A reader for one version and form.
     pub fn new(buf: Bytes, version: i16, flexible: bool) -> Self {
-        Self { buf, at: 0, version, flexible, null_allowed: true, tags_done: false }
+        let memory = allowed(buf.len());
+        Self { buf, at: 0, version, flexible, null_allowed: true, memory, tags_done: false }
     }
 
     /// Reads a whole message, its tag section included.
@@ -134,9 +147,21 @@ impl Reader {
 
     #[inline]
     fn elements<T: Element>(&mut self, count: usize) -> Result<Vec<T>, DecodeError> {
-        let mut elements = Vec::with_capacity(count.min(RESERVE_AT_MOST));
-        for i in 0..count {
-            elements.push(T::take(self).map_err(|e| e.at_index(i))?);
+        let size = size_of::<T>().max(1);
+        let wanted = count.saturating_mul(size);
+        let Some(memory) = self.memory.checked_sub(wanted) else {
+            let (left, allowed) = (self.memory, allowed(self.buf.len()));
+            return Err(self.error(Kind::Memory { count, wanted, left, allowed }));
+        };
+        self.memory = memory;
+        let first = count.min(FIRST_ROOM / size);
+        let mut elements = Vec::new();
+        for part in [0..first, first..count] {
+            // Doubling would take more than was asked for.
+            elements.reserve_exact(part.len());
+            for i in part {
+                elements.push(T::take(self).map_err(|e| e.at_index(i))?);
+            }
         }
         Ok(elements)
     }
@@ -167,6 +192,11 @@ impl Reader {
         self.at = end;
         Ok(())
     }
+}
+
+/// What the elements of arrays may take in a message of `input` bytes.
+fn allowed(input: usize) -> usize {
+    input.saturating_mul(TIMES_INPUT).saturating_add(ALLOWANCE)
 }
 
 impl Decoder for Reader {
