@@ -99,12 +99,5 @@ impl fmt::Display for StreamError {
     }
 }
 
-impl std::error::Error for StreamError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.problem {
-            Problem::Io(error) => Some(error),
-            Problem::Size(error) => Some(error),
-            Problem::End { .. } => None,
-        }
-    }
-}
+/// The message has the cause in it already.
+impl std::error::Error for StreamError {}

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use bytes::Bytes;
 
-/// Reads hexadecimal digits, whatever white space is between them and with or without `0x` in front; `None` where there is
-/// anything else, or half a byte.
+/// Reads hexadecimal digits, whatever white space, colons or commas are between them, with or without `0x` in front of each
+/// group; `None` where there is anything else, or half a byte. A byte order mark is passed over.
 pub fn read(text: &str) -> Option<Bytes> {
-    let text = text.trim_start();
-    let text = text.strip_prefix("0x").unwrap_or(text);
+    let text = text.trim_start_matches('\u{feff}');
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut half: Option<u8> = None;
-    for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+    let groups = text.split(|letter: char| letter.is_whitespace() || ":,".contains(letter));
+    for letter in groups.flat_map(|group| group.strip_prefix("0x").unwrap_or(group).chars()) {
         let digit = letter.to_digit(16)? as u8;
         match half.take() {
             None => half = Some(digit),

@@ -139,7 +139,11 @@ fn frame_as_hexadecimal_text_may_have_its_size_and_white_space() {
         "clientId": null, "body": {}});
     let spaced = "0x0000 000A\n00 10 00 00\t00000001 ffff\n";
     let twice = format!("{LIST_GROUPS}\n{LIST_GROUPS}");
-    for (text, count) in [(LIST_GROUPS, 1), (&LIST_GROUPS[8..], 1), (spaced, 1), (&twice, 2)] {
+    let pairs: Vec<&str> = (0..LIST_GROUPS.len()).step_by(2).map(|at| &LIST_GROUPS[at..at + 2]).collect();
+    let (colons, marked) = (pairs.join(":"), format!("\u{feff}{LIST_GROUPS}"));
+    let prefixed = format!("0x{}", pairs.join(", 0x"));
+    let forms = [(spaced, 1), (&colons, 1), (&marked, 1), (&prefixed, 1), (&twice, 2)];
+    for (text, count) in [(LIST_GROUPS, 1), (&LIST_GROUPS[8..], 1)].into_iter().chain(forms) {
         assert_eq!(lines(&["decode", "-"], text.as_bytes()), vec![expected.clone(); count]);
     }
     let heartbeat = lines(&["decode", "--api", "Heartbeat", "--api-version", "0", "-"], b"00000005001b");
@@ -186,7 +190,18 @@ fn input_that_is_something_else_is_named_with_what_helps() {
     assert!(refused(&[0x1f, 0x8b, 8, 0, 0]).contains("gunzip"));
     assert!(refused(&[0x28, 0xb5, 0x2f, 0xfd, 0]).contains("unzstd"));
     assert!(refused(b"{\"api\":\"Metadata\"}").contains("wire encode"));
-    assert!(refused(b"HTTP/1.1 200 OK\r\n").contains("HTTP"));
+    let http = refused(b"HTTP/1.1 200 OK\r\n");
+    assert_eq!(http.matches("HTTP").count(), 1, "{http}");
+    assert!(refused(b" \n\t\n").contains("is empty"));
+    let dump = b"00000000  00 00 00 0a 00 10 00 00  00 00 00 01 ff ff        |..............|\n";
+    assert!(refused(dump).contains("xxd -p"));
+    assert!(refused(b"00000000: 0000 000a 0010 0000 0000 0001 ffff       ..............\n").contains("xxd -p"));
+    for (change, says) in [(-1, "size says 10, 9 bytes follow"), (1, "size says 10, 11 bytes follow")] {
+        let text = if change < 0 { LIST_GROUPS[..26].to_owned() } else { format!("{LIST_GROUPS}00") };
+        assert!(refused(text.as_bytes()).contains(says), "{}", refused(text.as_bytes()));
+        let second = refused(format!("{LIST_GROUPS}{text}").as_bytes());
+        assert!(second.contains("byte 14: ") && second.contains(says), "{second}");
+    }
     assert!(refused(b"00 00 zz").contains("'z' is no digit"));
     assert!(refused(b"00 00 0").contains("half a byte"));
     assert!(refused(&[0, 0, 0, 9, 0]).contains("byte 0: ends inside a frame: 1 of 9 bytes"));

@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ackflow_capture::{Capture, CaptureFormat, Entry, Event, Expected, FrameStream, Style, hex};
+use ackflow_capture::{Capture, CaptureFormat, Content, Entry, Event, Expected, FrameStream, Style, hex};
 use ackflow_protocol::messages::dynamic::{Codec, Kind};
-use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, frame_size};
+use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, SIZE_LENGTH, frame_size};
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One frame, or several, as hexadecimal digits with any white space
+    /// One frame, or several, as hexadecimal digits with any white space, colons or 0x between them
     Hex,
     /// Frames, each behind its size in 4 bytes
     Frames,
@@ -152,28 +152,58 @@ fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Res
     let Some(bytes) = hex::read(&text) else {
         bail!("is not hexadecimal text: {}", strange(&text));
     };
-    let bytes =
-        if is_frames(&bytes) { bytes.to_vec() } else { [&(bytes.len() as u32).to_be_bytes(), &bytes[..]].concat() };
-    decode_frames(Input::of(bytes), expected, out)
+    if bytes.is_empty() {
+        bail!("is empty but for white space");
+    }
+    if is_frames(&bytes) {
+        return decode_frames(Input::of(bytes.to_vec()), expected, out);
+    }
+    let sized = [&(bytes.len() as u32).to_be_bytes(), &bytes[..]].concat();
+    let is_one = FrameStream::new(&sized[..], expected).next_frame()?.is_some_and(|frame| !is_fault(&frame.content));
+    if let Some((at, size, rest)) = wrong_size(&bytes).filter(|_| !is_one) {
+        bail!("byte {at}: the size says {size}, {rest} bytes follow");
+    }
+    decode_frames(Input::of(sized), expected, out)
+}
+
+fn is_fault(content: &Content) -> bool {
+    matches!(content, Content::Fault(_))
 }
 
 /// What keeps a text from being hexadecimal.
 fn strange(text: &str) -> String {
-    let digits = text.trim_start();
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
-    match digits.chars().find(|letter| !letter.is_whitespace() && !letter.is_ascii_hexdigit()) {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if text.contains('|') || first.len() > 3 && first.ends_with(':') {
+        return "it has offsets and text beside the digits: leave them out, as xxd -p does".to_owned();
+    }
+    let is_part =
+        |letter: &char| letter.is_whitespace() || letter.is_ascii_hexdigit() || "x:,\u{feff}".contains(*letter);
+    match text.chars().find(|letter| !is_part(letter)) {
         Some(letter) => format!("{letter:?} is no digit"),
+        None if text.contains('x') => "'x' is no digit but in a 0x".to_owned(),
         None => "half a byte is missing at its end".to_owned(),
     }
 }
 
 /// Whether bytes are frames with their sizes, one behind the other to the end.
-fn is_frames(mut bytes: &[u8]) -> bool {
-    while let Some((prefix, rest)) = bytes.split_first_chunk() {
-        match frame_size(*prefix, DEFAULT_MAX_FRAME) {
-            Ok(size) if size <= rest.len() => bytes = &rest[size..],
-            _ => return false,
-        }
-    }
-    bytes.is_empty()
+fn is_frames(bytes: &[u8]) -> bool {
+    sizes(bytes).last().is_some_and(|(_, size, rest)| size == rest)
+}
+
+/// Of bytes that begin like a frame with its size: where the last one begins, what its size is, and how many bytes follow.
+/// What is far from the bytes that there are is no size, but an API or a correlation id.
+fn wrong_size(bytes: &[u8]) -> Option<(usize, usize, usize)> {
+    sizes(bytes).last().filter(|(at, size, rest)| size / 2 <= *rest && (*at > 0 || rest / 2 <= *size))
+}
+
+/// The frames that bytes would be: where each begins, its size, and the bytes that follow that.
+fn sizes(bytes: &[u8]) -> impl Iterator<Item = (usize, usize, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (prefix, rest) = bytes.get(at..)?.split_first_chunk()?;
+        let size = frame_size(*prefix, DEFAULT_MAX_FRAME).ok()?;
+        let begin = at;
+        at += SIZE_LENGTH + size;
+        Some((begin, size, rest.len()))
+    })
 }

@@ -46,6 +46,8 @@ impl Input {
             (None, [0x1f, 0x8b, ..]) => bail!("{name} is compressed: gunzip it first"),
             (None, [0x28, 0xb5, 0x2f, 0xfd]) => bail!("{name} is compressed: unzstd it first"),
             (None, [b'{', ..]) => bail!("{name} is JSON: did you mean ackflow wire encode?"),
+            (None, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) => bail!("{name} is text in UTF-16: make it UTF-8 first"),
+            (None, [0xef, 0xbb, 0xbf, ..]) => Ok(Format::Hex),
             (None, text) if text.iter().all(|byte| is_hex(*byte)) => Ok(Format::Hex),
             (None, _) => Ok(Format::Frames),
         }
@@ -57,5 +59,5 @@ impl Input {
 }
 
 fn is_hex(byte: u8) -> bool {
-    byte.is_ascii_hexdigit() || byte.is_ascii_whitespace() || byte == b'x'
+    byte.is_ascii_hexdigit() || byte.is_ascii_whitespace() || b"x:,".contains(&byte)
 }
