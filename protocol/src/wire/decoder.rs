@@ -58,6 +58,7 @@ pub trait Decoder: Sized {
     ) -> Result<(), DecodeError>;
 
     /// Reads a field that exists from `version` on; older versions give `default`, the schema's.
+    #[inline]
     fn since<T>(
         &mut self,
         version: i16,
@@ -68,6 +69,7 @@ pub trait Decoder: Sized {
     }
 
     /// Reads a field that exists up to and including `version`; newer versions give `default`.
+    #[inline]
     fn until<T>(
         &mut self,
         version: i16,
@@ -79,6 +81,7 @@ pub trait Decoder: Sized {
 
     /// Makes null an error for the nullable field that follows where the version is older than `version`:
     /// `r.nullable_since(1).nullable_array("topics")?`.
+    #[inline]
     fn nullable_since(&mut self, version: i16) -> &mut Self {
         self.allow_null(self.version() >= version);
         self

@@ -14,10 +14,12 @@ pub trait Element: Sized + Default {
 }
 
 impl<T: Encode + Decode> Element for T {
+    #[inline]
     fn put<W: Encoder>(&self, w: &mut W) {
         w.structure("", self);
     }
 
+    #[inline]
     fn take<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
         r.structure("")
     }
@@ -26,10 +28,12 @@ impl<T: Encode + Decode> Element for T {
 macro_rules! number_elements {
     ($($type:ident),*) => {$(
         impl Element for $type {
+            #[inline]
             fn put<W: Encoder>(&self, w: &mut W) {
                 w.$type("", *self);
             }
 
+            #[inline]
             fn take<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
                 r.$type("")
             }
@@ -40,20 +44,24 @@ macro_rules! number_elements {
 number_elements!(i8, i16, i32, i64);
 
 impl Element for Uuid {
+    #[inline]
     fn put<W: Encoder>(&self, w: &mut W) {
         w.uuid("", *self);
     }
 
+    #[inline]
     fn take<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
         r.uuid("")
     }
 }
 
 impl Element for String {
+    #[inline]
     fn put<W: Encoder>(&self, w: &mut W) {
         w.string("", self);
     }
 
+    #[inline]
     fn take<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
         r.string("")
     }

@@ -62,6 +62,7 @@ pub trait Encoder: Sized {
     fn tag(&mut self, tag: u32, present: bool, field: impl FnOnce(&mut Self));
 
     /// Writes what exists from `version` on; older versions drop it silently (a field the schema calls ignorable).
+    #[inline]
     fn since(&mut self, version: i16, fields: impl FnOnce(&mut Self)) {
         if self.version() >= version {
             fields(self);
@@ -69,6 +70,7 @@ pub trait Encoder: Sized {
     }
 
     /// Writes what exists up to and including `version`.
+    #[inline]
     fn until(&mut self, version: i16, fields: impl FnOnce(&mut Self)) {
         if self.version() <= version {
             fields(self);
@@ -77,6 +79,7 @@ pub trait Encoder: Sized {
 
     /// Writes what exists from `version` on; in older versions a value that is not the default cannot be dropped
     /// silently (the schema does not call the field ignorable) and is an error.
+    #[inline]
     fn required_since(&mut self, version: i16, name: &'static str, is_default: bool, fields: impl FnOnce(&mut Self)) {
         if self.version() >= version {
             fields(self);
@@ -86,6 +89,7 @@ pub trait Encoder: Sized {
     }
 
     /// Writes what exists up to `version`; in newer versions a value that is not the default is an error.
+    #[inline]
     fn required_until(&mut self, version: i16, name: &'static str, is_default: bool, fields: impl FnOnce(&mut Self)) {
         if self.version() <= version {
             fields(self);
@@ -96,6 +100,7 @@ pub trait Encoder: Sized {
 
     /// Makes null an error for the nullable field that follows where the version is older than `version`:
     /// `w.nullable_since(1).nullable_array("topics", ..)`.
+    #[inline]
     fn nullable_since(&mut self, version: i16) -> &mut Self {
         self.allow_null(self.version() >= version);
         self

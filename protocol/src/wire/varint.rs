@@ -22,8 +22,10 @@ pub enum VarintError {
 /// [`VarintError`].
 #[inline]
 pub fn read_u32(input: &[u8]) -> Result<(u32, usize), VarintError> {
-    match input.first() {
-        Some(&byte) if byte < 0x80 => Ok((u32::from(byte), 1)),
+    match *input {
+        [a, ..] if a < 0x80 => Ok((u32::from(a), 1)),
+        [a, b, ..] if b < 0x80 => Ok((u32::from(a & 0x7f) | u32::from(b) << 7, 2)),
+        [a, b, c, ..] if c < 0x80 => Ok((u32::from(a & 0x7f) | u32::from(b & 0x7f) << 7 | u32::from(c) << 14, 3)),
         _ => read_u32_slow(input),
     }
 }
