@@ -6,7 +6,7 @@ use krabka_protocol::owned::{
     metadata_response::*, produce_request::*, share_acknowledge_request as acknowledge, share_fetch_response as fetch,
 };
 use krabka_protocol::primitives::uuid::Uuid;
-use krabka_protocol::records::{self, RecordBatch, RecordsPayload, RecordsPayloadBorrowed, produce_record_slices};
+use krabka_protocol::records::{self, RecordBatch, RecordsPayload, RecordsPayloadBorrowed, produce_framing};
 use krabka_protocol::{DecodeBorrow, Encode, borrowed};
 
 use crate::shapes::*;
@@ -138,17 +138,37 @@ pub fn decode_share_fetch(body: &Bytes) -> u64 {
 
 fn walk_borrowed(batch: &records::RecordBatchBorrowed<'_>) -> u64 {
     let base = batch.header().base_timestamp.get();
+    let mut offsets = Offsets::new(batch.header().last_offset_delta.get());
     let mut sum = 0;
     for record in batch {
         let record = record.expect("a good record");
+        offsets.see(record.offset_delta);
         sum += (base + record.timestamp_delta) as u64 + record.key.map_or(0, touch) + record.value.map_or(0, touch);
     }
     sum
 }
 
 pub fn decode_produce(body: &Bytes) -> u64 {
-    let slices = produce_record_slices(body.clone(), PRODUCE_VERSION).expect("a good request");
-    slices.into_iter().filter_map(|slice| slice.records).map(|records| decode_records(&records)).sum()
+    let request = produce_framing(body.clone(), PRODUCE_VERSION).expect("a good request");
+    let partitions = request.topics.into_iter().flat_map(|topic| topic.partitions);
+    partitions.filter_map(|partition| partition.records).map(|records| decode_records(&records)).sum()
+}
+
+/// What ackflow checks by itself: that offsets rise, and none is behind the batch's last.
+struct Offsets {
+    last: i32,
+    end: i32,
+}
+
+impl Offsets {
+    fn new(end: i32) -> Self {
+        Self { last: -1, end }
+    }
+
+    fn see(&mut self, delta: i32) {
+        assert!(delta > self.last && delta <= self.end, "an offset is out of order");
+        self.last = delta;
+    }
 }
 
 /// A `records` field: checksums, and every key and value.
@@ -157,7 +177,9 @@ pub fn decode_records(mut field: &[u8]) -> u64 {
     while !field.is_empty() {
         let batch = records::validate_one_v2_batch(field).expect("a good batch");
         let base = batch.header.base_timestamp.get();
+        let mut offsets = Offsets::new(batch.header.last_offset_delta.get());
         let visit = |record: &records::RecordSummary<'_>| {
+            offsets.see(record.offset_delta);
             sum += (base + record.timestamp_delta) as u64 + record.key.map_or(0, touch) + record.value.map_or(0, touch);
         };
         batch.validate_record_summaries_with(Default::default(), visit).expect("good records");
