@@ -101,7 +101,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
             "wire vectors, the rest",
             &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/rest.jsonl"],
         ),
-        Step::new("simulation", || simulation::run(simulation::SEEDS_OF_CI).map(drop)),
+        Step::new("simulation", simulation::run_in_ci),
         Step::new("tests on a real Kafka", kafka_tests),
     ];
     if full {
@@ -125,9 +125,17 @@ fn readme_tests(readme: &str) -> Result<Step> {
 /// The tests that need a broker: ignored by default, and named for it.
 fn kafka_tests() -> Result<()> {
     let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
-    let mut tests = cargo();
-    tests.args(["test", "--workspace", "--no-fail-fast", "--", "--ignored", "real_kafka_"]);
-    cluster.describe_to(&mut tests);
-    Process::start("tests on a real Kafka", &mut tests)?.success(STEP_LIMIT)?;
+    // The first group makes the broker create the topic that holds the state of groups. Where many groups are that first
+    // one, records whose locks end soon after may not come again for longer than a test waits (docs/broker-behaviour.md).
+    let first = "real_kafka_::implicit_mode_consumes_everything_once_and_leaves_no_lag";
+    for tests in [
+        &["-p", "ackflow-client", "--test", "share", "--", "--ignored", first][..],
+        &["--workspace", "--no-fail-fast", "--", "--ignored", "real_kafka_"],
+    ] {
+        let mut command = cargo();
+        command.arg("test").args(tests);
+        cluster.describe_to(&mut command);
+        Process::start("tests on a real Kafka", &mut command)?.success(STEP_LIMIT)?;
+    }
     Ok(())
 }
