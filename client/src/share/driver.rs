@@ -15,6 +15,7 @@ use tokio::time::sleep_until;
 
 use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
 use super::connections::{Connections, Done, Failed, Outcome};
+use super::conversation::Heard;
 use super::failures;
 use super::link::{Acknowledgement, Answer, Command, Notice};
 use super::lock::{KeptLock, Renewal};
@@ -103,6 +104,7 @@ impl Driver {
         loop {
             match self.machine.poll(Instant::now()) {
                 Output::Send { id, to, request, least_version } => {
+                    tracing::trace!(id = id.0, ?to, ?request, "says");
                     self.connections.send(id, to, request, least_version);
                 }
                 Output::Event(Event::Closed) => return None,
@@ -125,6 +127,7 @@ impl Driver {
                         }
                         request_failure(error.kind(), speaks)
                     });
+                    tracing::trace!(id = id.0, answer = ?Heard(&result), "hears");
                     self.machine.handle_response(now, id, result);
                 }
                 Outcome::SessionLost(node) => self.machine.handle_disconnect(now, node),

@@ -32,6 +32,7 @@ mod buffer;
 mod config;
 mod connections;
 mod consumer;
+mod conversation;
 mod decisions;
 mod delivery;
 mod driver;

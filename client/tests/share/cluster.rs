@@ -16,6 +16,8 @@ use ackflow_protocol::records::{BatchBuilder, BatchOptions};
 use ackflow_protocol::wire::Uuid;
 use ackflow_testkit::EmbeddedBroker;
 
+use crate::journal;
+
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// A broker, and the topic and group of one test.
@@ -32,13 +34,16 @@ pub(crate) struct Cluster {
 
 /// Fails a test that hangs.
 pub(crate) async fn within_a_minute(test: impl Future<Output = ()>) {
-    tokio::time::timeout(60 * SECOND, test).await.expect("the test takes more than a minute");
+    if tokio::time::timeout(60 * SECOND, test).await.is_err() {
+        panic!("the test takes more than a minute{}", journal::end());
+    }
 }
 
 impl Cluster {
     /// The real Kafka that the environment names.
     pub(crate) async fn real() -> Self {
         let bootstrap = std::env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka");
+        journal::keep();
         Self::new(bootstrap, None).await
     }
 
@@ -192,7 +197,7 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{what} did not come within 20 s");
+    panic!("{what} did not come within 20 s{}", journal::end());
 }
 
 fn unique(prefix: &str) -> String {

@@ -9,6 +9,7 @@ mod embedded_nodes;
 mod embedded_only;
 mod failover;
 mod handlers;
+mod journal;
 mod membership;
 mod modes;
 mod old_brokers;
