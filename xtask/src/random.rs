@@ -7,6 +7,11 @@ pub fn u64() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// A seed that differs from call to call, of few digits: somebody may have to type it.
+pub fn seed() -> u64 {
+    u64() % 1_000_000_000
+}
+
 /// Sixteen random bytes in the url-safe base64 of Kafka's uuids.
 pub fn uuid() -> String {
     use base64::Engine;

@@ -1,23 +1,18 @@
 //! The share consumer in situations in which other clients lose records, hand out stale ones, or stop.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, Options};
-use crate::process::Process;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "adversarial",
     shows: "the share consumer is exact in 13 hostile situations on a real Kafka, lost and moved leaders among them",
     run,
 };
-
-const LIMIT: Duration = Duration::from_secs(1800);
 
 fn run() -> Result<Verdict> {
     let mut verdict = Verdict::default();
@@ -37,14 +32,11 @@ pub(super) fn play(
     name: impl Fn(&str) -> String,
     verdict: &mut Verdict,
 ) -> Result<Vec<(String, Value)>> {
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "adversarial"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
+    let bench = Bench::build("adversarial")?;
     let cluster = Cluster::start(options)?;
-    let mut program = cargo();
-    program.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "adversarial", "--"]).args(arguments);
-    cluster.describe_to(&mut program);
-    let (output, _) = Process::capture("adversarial", &mut program, LIMIT)?;
-    print!("{output}");
+    let mut command = bench.command();
+    cluster.describe_to(command.args(arguments));
+    let output = bench.run(&mut command)?;
     let mut played = Vec::new();
     for line in output.lines() {
         let outcome: Value = serde_json::from_str(line).context("a line of `adversarial` is JSON")?;

@@ -1,14 +1,10 @@
 //! What the client itself costs, without a broker: answers from memory over loopback.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
-use crate::process::Process;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "bench-replay",
@@ -17,19 +13,10 @@ pub(super) const PROOF: Proof = Proof {
 };
 
 const RECORDS_PER_CPU_S: f64 = 15e6;
-const LIMIT: Duration = Duration::from_secs(1800);
 
 fn run() -> Result<Verdict> {
-    // The build must not run beside the measurement.
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "replay"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
-
-    let mut bench = cargo();
-    bench.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "replay"]);
-    let (output, _) = Process::capture("replay", &mut bench, LIMIT)?;
-    print!("{output}");
-    let result: Value =
-        serde_json::from_str(output.lines().last().unwrap_or_default()).context("the last line is JSON")?;
+    let bench = Bench::build("replay")?;
+    let result = bench.figures(&mut bench.command())?;
 
     let mut verdict = Verdict::default();
     for side in ["client", "client_two_threads", "bare_loop"] {

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, Options};
-use crate::process::Process;
 use crate::random;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "cancel",
@@ -23,28 +21,20 @@ const REAL: u64 = 1_000;
 const LIMIT: Duration = Duration::from_secs(900);
 
 fn run() -> Result<Verdict> {
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "cancel"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
-    // Few digits: somebody may have to type it.
-    let seed = random::u64() % 1_000_000_000;
+    let bench = Bench::build("cancel")?.within(LIMIT);
+    let seed = random::seed();
     let mut verdict = Verdict::default();
     verdict.figure("seed", seed);
-    play("embedded", EMBEDDED, &["--seed", &seed.to_string(), "--races-a-round", "500"], &mut verdict)?;
+    play(bench, "embedded", EMBEDDED, &["--seed", &seed.to_string(), "--races-a-round", "500"], &mut verdict)?;
     let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
     let bootstrap = cluster.bootstrap();
-    play("kafka", REAL, &["--seed", &seed.to_string(), "--bootstrap-server", &bootstrap], &mut verdict)?;
+    play(bench, "kafka", REAL, &["--seed", &seed.to_string(), "--bootstrap-server", &bootstrap], &mut verdict)?;
     Ok(verdict)
 }
 
 /// Plays so many races.
-fn play(where_: &str, races: u64, arguments: &[&str], verdict: &mut Verdict) -> Result<()> {
-    let mut program = cargo();
-    program.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "cancel", "--"]);
-    program.args(["--races", &races.to_string()]).args(arguments);
-    let (output, _) = Process::capture("cancel", &mut program, LIMIT)?;
-    print!("{output}");
-    let last = output.lines().last().unwrap_or_default();
-    let result: Value = serde_json::from_str(last).context("the last line of `cancel` is JSON")?;
+fn play(bench: Bench, where_: &str, races: u64, arguments: &[&str], verdict: &mut Verdict) -> Result<()> {
+    let result = bench.figures(bench.command().args(["--races", &races.to_string()]).args(arguments))?;
     for figure in ["races", "dropped", "records", "again", "faults"] {
         verdict.figure(&format!("{where_}_{figure}"), &result[figure]);
     }

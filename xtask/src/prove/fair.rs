@@ -1,15 +1,11 @@
 //! What a slow member leaves to a fast one, and full fetches ahead to commits, on a real Kafka.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, Options};
-use crate::process::Process;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "fair",
@@ -19,21 +15,14 @@ pub(super) const PROOF: Proof = Proof {
 
 const LONGEST_WAIT_MS: f64 = 1_000.0;
 const COMMIT_P99_MS: f64 = 30.0;
-const LIMIT: Duration = Duration::from_secs(1800);
 
 fn run() -> Result<Verdict> {
-    // The build must not run beside the measurement.
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "fair"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
+    let bench = Bench::build("fair")?;
 
     let cluster = Cluster::start(&Options::default())?;
-    let mut bench = cargo();
-    bench.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "fair", "--"]);
-    bench.args(["--bootstrap-server", &cluster.bootstrap()]);
-    let (output, _) = Process::capture("fair", &mut bench, LIMIT)?;
-    print!("{output}");
-    let result: Value =
-        serde_json::from_str(output.lines().last().unwrap_or_default()).context("the last line is JSON")?;
+    let mut command = bench.command();
+    command.args(["--bootstrap-server", &cluster.bootstrap()]);
+    let result = bench.figures(&mut command)?;
 
     let mut verdict = Verdict::default();
     for what in ["waits", "commit_sync"] {

@@ -3,16 +3,14 @@
 //! Batches are of one size throughout, and what is measured begins with a group's first record: so each figure is what a record costs, not
 //! what it takes to join. Few records are consumed by many groups, one after the other.
 
-use std::time::Duration;
+use std::process::Command;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, Options};
-use crate::process::Process;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "growth",
@@ -22,7 +20,6 @@ pub(super) const PROOF: Proof = Proof {
 
 /// By how much a cost may grow.
 const MOST: f64 = 1.3;
-const LIMIT: Duration = Duration::from_secs(1800);
 /// How often each case is measured. Another program can only make it dearer.
 const TIMES: usize = 2;
 
@@ -72,9 +69,7 @@ struct Cost {
 }
 
 fn run() -> Result<Verdict> {
-    // The build must not run beside the measurement.
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "growth"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
+    let bench = Bench::build("growth")?;
     let cluster = Cluster::start(&Options::default())?;
     let bootstrap = cluster.bootstrap();
     let mut topics: Vec<Case> = PARTITIONS.into_iter().chain(RECORDS).chain(MEMBERS).collect();
@@ -83,14 +78,14 @@ fn run() -> Result<Verdict> {
     for case in topics {
         let (partitions, records) = (case.partitions.to_string(), case.records.to_string());
         let fill = ["fill", "--topic", &case.topic(), "--partitions", &partitions, "--records", &records];
-        growth(&bootstrap, &fill)?;
+        bench.run(&mut growth(bench, &bootstrap, &fill))?;
     }
     let mut verdict = Verdict::default();
-    let partitions = measure(&bootstrap, &PARTITIONS)?;
+    let partitions = measure(bench, &bootstrap, &PARTITIONS)?;
     judge("partitions", &PARTITIONS.map(|case| case.partitions.into()), &partitions, &mut verdict);
-    let records = measure(&bootstrap, &RECORDS)?;
+    let records = measure(bench, &bootstrap, &RECORDS)?;
     judge("records", &RECORDS.map(|case| case.records), &records, &mut verdict);
-    let mut members = measure(&bootstrap, &MEMBERS)?;
+    let mut members = measure(bench, &bootstrap, &MEMBERS)?;
     for (case, cost) in MEMBERS.iter().zip(&mut members) {
         cost.memory_kb = cost.added_kb / f64::from(case.members);
     }
@@ -98,20 +93,18 @@ fn run() -> Result<Verdict> {
     Ok(verdict)
 }
 
-fn growth(bootstrap: &str, arguments: &[&str]) -> Result<String> {
-    let mut program = cargo();
-    program.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "growth", "--"]);
-    program.args(["--bootstrap-server", bootstrap]).args(arguments);
-    let (output, _) = Process::capture("growth", &mut program, LIMIT)?;
-    Ok(output)
+fn growth(bench: Bench, bootstrap: &str, arguments: &[&str]) -> Command {
+    let mut command = bench.command();
+    command.args(["--bootstrap-server", bootstrap]).args(arguments);
+    command
 }
 
 /// The least that each case costs.
-fn measure(bootstrap: &str, cases: &[Case]) -> Result<Vec<Cost>> {
+fn measure(bench: Bench, bootstrap: &str, cases: &[Case]) -> Result<Vec<Cost>> {
     cases
         .iter()
         .map(|case| {
-            let costs = (0..TIMES).map(|_| consume(bootstrap, *case)).collect::<Result<Vec<Cost>>>()?;
+            let costs = (0..TIMES).map(|_| consume(bench, bootstrap, *case)).collect::<Result<Vec<Cost>>>()?;
             let least = |of: fn(&Cost) -> f64| costs.iter().map(of).fold(f64::INFINITY, f64::min);
             Ok(Cost {
                 cpu_ns_a_record: least(|cost| cost.cpu_ns_a_record),
@@ -122,10 +115,12 @@ fn measure(bootstrap: &str, cases: &[Case]) -> Result<Vec<Cost>> {
         .collect()
 }
 
-fn consume(bootstrap: &str, case: Case) -> Result<Cost> {
+fn consume(bench: Bench, bootstrap: &str, case: Case) -> Result<Cost> {
     let (records, members, groups) = (case.records.to_string(), case.members.to_string(), case.groups.to_string());
     let group = format!("growth-{}", crate::random::u64());
-    let output = growth(
+    println!("{} partitions:", case.partitions);
+    let mut command = growth(
+        bench,
         bootstrap,
         &[
             "consume",
@@ -140,10 +135,8 @@ fn consume(bootstrap: &str, case: Case) -> Result<Cost> {
             "--group",
             &group,
         ],
-    )?;
-    print!("{} partitions: {output}", case.partitions);
-    let last = output.lines().last().unwrap_or_default();
-    let result: Value = serde_json::from_str(last).context("the last line of `growth` is JSON")?;
+    );
+    let result = bench.figures(&mut command)?;
     let number = |name: &str| result[name].as_f64().with_context(|| format!("there is no figure `{name}`"));
     Ok(Cost {
         cpu_ns_a_record: number("cpu_ns_per_record")?,

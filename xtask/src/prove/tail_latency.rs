@@ -1,15 +1,11 @@
 //! How late the slowest are on a quiet topic of a real Kafka.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use super::Proof;
+use super::support::bench::Bench;
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, Options};
-use crate::process::Process;
-use crate::workspace::cargo;
 
 pub(super) const PROOF: Proof = Proof {
     name: "tail-latency",
@@ -19,12 +15,9 @@ pub(super) const PROOF: Proof = Proof {
 
 const COMMIT_P99_MS: f64 = 30.0;
 const PUT_P99_MS: f64 = 50.0;
-const LIMIT: Duration = Duration::from_secs(1800);
 
 fn run() -> Result<Verdict> {
-    // The build must not run beside the measurement.
-    let build = ["build", "--release", "-q", "-p", "ackflow-benches", "--bin", "tail_latency"];
-    Process::start("the release build", cargo().args(build))?.success(LIMIT)?;
+    let bench = Bench::build("tail_latency")?;
 
     let cluster = Cluster::start(&Options::default())?;
     let tools = cluster.tools();
@@ -32,13 +25,9 @@ fn run() -> Result<Verdict> {
         tools.create_topic(topic, 1)?;
         tools.read_from_the_start(group)?;
     }
-    let mut bench = cargo();
-    bench.args(["run", "--release", "-q", "-p", "ackflow-benches", "--bin", "tail_latency", "--"]);
-    bench.args(["--bootstrap-server", tools.bootstrap(), "--commit-topic", "commit", "--put-topic", "put"]);
-    let (output, _) = Process::capture("tail_latency", &mut bench, LIMIT)?;
-    print!("{output}");
-    let result: Value =
-        serde_json::from_str(output.lines().last().unwrap_or_default()).context("the last line is JSON")?;
+    let mut command = bench.command();
+    command.args(["--bootstrap-server", tools.bootstrap(), "--commit-topic", "commit", "--put-topic", "put"]);
+    let result = bench.figures(&mut command)?;
 
     let mut verdict = Verdict::default();
     for (what, limit) in [("commit_sync", COMMIT_P99_MS), ("produce_to_put", PUT_P99_MS)] {

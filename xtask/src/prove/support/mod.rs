@@ -1,6 +1,7 @@
 //! What several proofs need.
 
 pub(super) mod ackflow;
+pub(super) mod bench;
 pub(super) mod delivered;
 pub(super) mod perf_table;
 pub(super) mod rows;
