@@ -144,7 +144,7 @@ impl Fault {
         match error {
             CodecError::Decode(error) => {
                 let error = error.behind(behind);
-                let (field, offset) = (Some(error.path()), Some(error.offset()));
+                let (field, offset) = (Some(error.path()), error.offset());
                 Self { message: error.to_string(), field, offset, missing: None }
             }
             CodecError::Encode(error) => Self::new(error.to_string()),

@@ -17,8 +17,11 @@ pub trait Embedded: Encode + Decode + Clone + Debug + Default + PartialEq + Send
     /// Writes version and fields.
     ///
     /// # Errors
-    /// [`EncodeError`] where a field holds what this version cannot say.
+    /// [`EncodeError`] where a field holds what this version cannot say, or the struct has no such version.
     fn to_versioned_bytes(&self, version: i16) -> Result<Bytes, EncodeError> {
+        if !Self::VERSIONS.contains(&version) {
+            return Err(EncodeError::unknown_version(Self::NAME, version, Self::VERSIONS));
+        }
         let mut w = BytesWriter::new(version, false);
         w.i16("version", version);
         w.message(self);

@@ -40,11 +40,23 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
         version >= Self::FLEXIBLE_FROM
     }
 
+    /// Refuses a version that the message does not have. What reads or writes a whole message has asked this already.
+    ///
+    /// # Errors
+    /// [`EncodeErrorKind::UnknownVersion`](super::EncodeErrorKind::UnknownVersion), which names message and versions.
+    fn check_version(version: i16) -> Result<(), EncodeError> {
+        if Self::VERSIONS.contains(&version) {
+            return Ok(());
+        }
+        Err(EncodeError::unknown_version(Self::NAME, version, Self::VERSIONS))
+    }
+
     /// The number of bytes that the body takes.
     ///
     /// # Errors
     /// [`EncodeError`] as for [`Message::to_bytes`].
     fn size(&self, version: i16) -> Result<usize, EncodeError> {
+        Self::check_version(version)?;
         let mut w = SizeWriter::new(version, Self::is_flexible(version));
         w.message(self);
         w.finish().map_err(|e| e.in_message(Self::NAME, version))
@@ -53,10 +65,11 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
     /// Writes the body.
     ///
     /// # Errors
-    /// [`EncodeError`] where a field holds what this version cannot say.
+    /// [`EncodeError`] where a field holds what this version cannot say, or the message has no such version.
     fn to_bytes(&self, version: i16) -> Result<Bytes, EncodeError> {
+        let size = self.size(version)?;
         let mut w = BytesWriter::new(version, Self::is_flexible(version));
-        w.reserve(self.size(version)?);
+        w.reserve(size);
         w.message(self);
         let bytes = w.finish().map_err(|e| e.in_message(Self::NAME, version))?;
         Ok(bytes.freeze())
@@ -68,6 +81,7 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
     /// # Errors
     /// As [`Message::to_bytes`].
     fn to_pieces(&self, version: i16) -> Result<Vec<Bytes>, EncodeError> {
+        Self::check_version(version)?;
         let mut size = SizeWriter::new(version, Self::is_flexible(version));
         size.message(self);
         let (size, records) = size.finish_with_records().map_err(|e| e.in_message(Self::NAME, version))?;
@@ -80,8 +94,12 @@ pub trait Message: Encode + Decode + Clone + Debug + Default + PartialEq + Send 
     /// Reads a body that fills `bytes`.
     ///
     /// # Errors
-    /// [`DecodeError`]; bytes left after the last field are an error too.
+    /// [`DecodeError`]; bytes left after the last field are an error too, and a version that the message does not have
+    /// is [`DecodeErrorKind::UnknownVersion`](super::DecodeErrorKind::UnknownVersion).
     fn from_bytes(bytes: Bytes, version: i16) -> Result<Self, DecodeError> {
+        if !Self::VERSIONS.contains(&version) {
+            return Err(DecodeError::unknown_version::<Self>(version));
+        }
         let mut r = Reader::new(bytes, version, Self::is_flexible(version));
         r.message::<Self>().and_then(|m| r.finish().map(|()| m)).map_err(|e| e.in_message(Self::NAME, version))
     }

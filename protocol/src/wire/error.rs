@@ -1,6 +1,9 @@
 //! Codec errors: which message, which field, which byte.
 
 use std::fmt;
+use std::ops::RangeInclusive;
+
+use super::Message;
 
 /// Bytes or JSON that are not the message they claim to be. The fault is the sender's.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +14,8 @@ struct Inner {
     message: Option<(&'static str, i16)>,
     /// Innermost part first: it grows while the error travels outwards.
     path: Vec<Part>,
-    offset: usize,
+    /// `None` where it is not bytes that were read.
+    offset: Option<usize>,
     kind: DecodeErrorKind,
 }
 
@@ -60,6 +64,16 @@ pub enum DecodeErrorKind {
     /// A version that is negative.
     #[error("is {0}, and no version is negative")]
     Version(i16),
+    /// A version that the message does not have; nothing was read.
+    #[error("has no version {version}; it has {first} to {last}")]
+    UnknownVersion {
+        /// The version asked for.
+        version: i16,
+        /// The oldest version.
+        first: i16,
+        /// The newest version.
+        last: i16,
+    },
     /// Null where the version does not allow it.
     #[error("is null, which this version does not allow")]
     Null,
@@ -115,7 +129,19 @@ pub enum DecodeErrorKind {
 impl DecodeError {
     /// An error at byte `offset` of the input.
     pub fn new(kind: DecodeErrorKind, offset: usize) -> Self {
-        Self(Box::new(Inner { message: None, path: Vec::new(), offset, kind }))
+        Self(Box::new(Inner { message: None, path: Vec::new(), offset: Some(offset), kind }))
+    }
+
+    /// An error that is at no byte: of JSON, or of a version.
+    pub fn without_offset(kind: DecodeErrorKind) -> Self {
+        Self(Box::new(Inner { message: None, path: Vec::new(), offset: None, kind }))
+    }
+
+    /// `version` is none of the message's.
+    #[cold]
+    pub(super) fn unknown_version<M: Message>(version: i16) -> Self {
+        let (first, last) = M::VERSIONS.into_inner();
+        Self::without_offset(DecodeErrorKind::UnknownVersion { version, first, last }).in_message(M::NAME, version)
     }
 
     /// What is wrong.
@@ -123,8 +149,8 @@ impl DecodeError {
         &self.0.kind
     }
 
-    /// The byte of the input at which reading stopped (0 for JSON).
-    pub fn offset(&self) -> usize {
+    /// The byte of the input at which reading stopped; `None` where the input was JSON, or nothing was read.
+    pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }
 
@@ -171,19 +197,25 @@ impl DecodeError {
     /// Counts the byte from `bytes` further in front: those of a header, of a frame's size.
     #[must_use]
     pub fn behind(mut self, bytes: usize) -> Self {
-        self.0.offset += bytes;
+        self.0.offset = self.0.offset.map(|offset| offset + bytes);
         self
     }
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, version)) = self.0.message {
-            write!(f, "{name} v{version}: ")?;
+        match (self.0.message, &self.0.kind) {
+            (Some((name, _)), kind @ DecodeErrorKind::UnknownVersion { .. }) => return write!(f, "{name} {kind}"),
+            (Some((name, version)), _) => write!(f, "{name} v{version}: ")?,
+            (None, _) => {}
         }
         let path = self.path();
         let path = if path.is_empty() { "the message" } else { &path };
-        write!(f, "{path} {} (byte {})", self.0.kind, self.0.offset)
+        write!(f, "{path} {}", self.0.kind)?;
+        match self.0.offset {
+            Some(offset) => write!(f, " (byte {offset})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -198,14 +230,28 @@ pub struct EncodeError {
     kind: EncodeErrorKind,
 }
 
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-enum EncodeErrorKind {
+/// Why a message cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeErrorKind {
+    /// The field holds what the version lacks.
     #[error("is set, but this version does not have it")]
     Unsupported,
+    /// The field is null in a version in which it must not be.
     #[error("is null, which this version does not allow")]
     Null,
+    /// The length in bytes or elements does not fit its field.
     #[error("has length {0}, more than the wire can say")]
     TooLong(usize),
+    /// A version that the message does not have.
+    #[error("has no version {version}; it has {first} to {last}")]
+    UnknownVersion {
+        /// The version asked for.
+        version: i16,
+        /// The oldest version.
+        first: i16,
+        /// The newest version.
+        last: i16,
+    },
 }
 
 impl EncodeError {
@@ -224,7 +270,19 @@ impl EncodeError {
         Self { message: None, field, kind: EncodeErrorKind::TooLong(length) }
     }
 
-    /// The field that cannot be written.
+    /// `version` is none of those of the message `name`.
+    #[cold]
+    pub(crate) fn unknown_version(name: &'static str, version: i16, versions: RangeInclusive<i16>) -> Self {
+        let (first, last) = versions.into_inner();
+        Self { message: None, field: name, kind: EncodeErrorKind::UnknownVersion { version, first, last } }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &EncodeErrorKind {
+        &self.kind
+    }
+
+    /// The field that cannot be written; the message where it has no such version.
     pub fn field(&self) -> &'static str {
         self.field
     }

@@ -77,7 +77,7 @@ impl Decode for ResponseHeader {
 /// Writes a request as one frame: size, header, body.
 ///
 /// # Errors
-/// [`EncodeError`] where `request` cannot be said in `version`.
+/// [`EncodeError`] where `request` cannot be said in `version`, or has no such version.
 pub fn encode_request<R: Request>(
     request: &R,
     version: i16,
@@ -117,7 +117,7 @@ fn request_header<R: Request>(version: i16, correlation_id: i32, client_id: Opti
 /// Writes a response as one frame: size, header, body.
 ///
 /// # Errors
-/// [`EncodeError`] where `response` cannot be said in `version`.
+/// [`EncodeError`] where `response` cannot be said in `version`, or has no such version.
 pub fn encode_response<M: Message>(response: &M, version: i16, correlation_id: i32) -> Result<Bytes, EncodeError> {
     let flexible = ResponseHeader::version_for::<M>(version) == 1;
     frame_of(&ResponseHeader { correlation_id }, flexible, response, version)
@@ -126,8 +126,12 @@ pub fn encode_response<M: Message>(response: &M, version: i16, correlation_id: i
 /// Reads a response, without its frame size: header, then a body that fills the rest.
 ///
 /// # Errors
-/// [`DecodeError`], which names the message, the field and the byte.
+/// [`DecodeError`], which names the message, the field and the byte; or the versions, where `version` is none of them.
 pub fn decode_response<M: Message>(response: Bytes, version: i16) -> Result<(ResponseHeader, M), DecodeError> {
+    // First, because the form of the header depends on it.
+    if !M::VERSIONS.contains(&version) {
+        return Err(DecodeError::unknown_version::<M>(version));
+    }
     let flexible = ResponseHeader::version_for::<M>(version) == 1;
     let mut r = Reader::new(response, i16::from(flexible), flexible);
     let header = r.message().map_err(|e| e.in_message("ResponseHeader", i16::from(flexible)))?;
@@ -172,6 +176,7 @@ fn write_frame<H: Encode, M: Message>(
     version: i16,
     in_pieces: bool,
 ) -> Result<BytesWriter, EncodeError> {
+    M::check_version(version)?;
     let mut of_header = SizeWriter::new(0, flexible_header);
     of_header.message(header);
     let mut of_body = SizeWriter::new(version, M::is_flexible(version));

@@ -55,7 +55,7 @@ pub use codec::{Decode, Encode, Message, Request, Response};
 pub use decoder::Decoder;
 pub use element::Element;
 pub use encoder::Encoder;
-pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use error_code::ErrorCode;
 pub use header::{
     RequestHeader, ResponseHeader, decode_request_header, decode_response, encode_request, encode_request_in_pieces,

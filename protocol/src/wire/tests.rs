@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::varint::{self, VarintError};
 use super::*;
+use crate::messages::consumer_protocol::ConsumerProtocolAssignment;
+use crate::messages::embedded::Embedded;
 
 /// One field of each kind, in two versions: 0 classic, 1 flexible.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -190,6 +192,41 @@ fn row_47_varints_have_a_limit() {
     assert_eq!(varint::read_u64(&[]), Err(VarintError::Truncated));
     assert_eq!(varint::read_u32(&[0xff, 0xff, 0xff, 0xff, 0x1f]), Err(VarintError::Overflow));
     assert_eq!(varint::read_u32(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok((u32::MAX, 5)));
+}
+
+#[test]
+fn version_that_a_message_does_not_have_is_refused_wherever_one_is_named() {
+    for version in [-1, 2, i16::MAX] {
+        let says = format!("Sets has no version {version}; it has 0 to 1");
+        let kind = EncodeErrorKind::UnknownVersion { version, first: 0, last: 1 };
+        let message = Sets::default();
+        let refusals = [
+            message.size(version).map(drop),
+            message.to_bytes(version).map(drop),
+            message.to_pieces(version).map(drop),
+            encode_request(&message, version, 9, None).map(drop),
+            encode_request_in_pieces(&message, version, 9, None).map(drop),
+            encode_response(&message, version, 9).map(drop),
+        ];
+        for refusal in refusals {
+            let error = refusal.unwrap_err();
+            assert_eq!((error.to_string(), error.kind()), (says.clone(), &kind));
+        }
+        let bytes = Bytes::from_static(&[0, 0, 0, 9, 0, 1, 0]);
+        let kind = DecodeErrorKind::UnknownVersion { version, first: 0, last: 1 };
+        for read in [Sets::from_bytes(bytes.clone(), version), decode_response(bytes, version).map(|(_, sets)| sets)] {
+            let error = read.unwrap_err();
+            assert_eq!((error.to_string(), error.kind(), error.offset()), (says.clone(), &kind, None));
+        }
+        #[cfg(feature = "json")]
+        {
+            assert_eq!(JsonWriter::to_json(&message, version).unwrap_err().to_string(), says);
+            let json = serde_json::json!({"sets": []});
+            assert_eq!(JsonReader::from_json::<Sets>(&json, version).unwrap_err().to_string(), says);
+        }
+    }
+    let refused = ConsumerProtocolAssignment::default().to_versioned_bytes(4).unwrap_err();
+    assert_eq!(refused.to_string(), "ConsumerProtocolAssignment has no version 4; it has 0 to 3");
 }
 
 /// A message with record sets: plain, of each size around that from which they are left where they are, and in a tag.

@@ -20,8 +20,11 @@ impl JsonReader<'_> {
     /// Reads a message of `version` from `json`. Fields that the message does not have are ignored, as Kafka does.
     ///
     /// # Errors
-    /// [`DecodeError`] where a field is missing, has another type or is out of range.
+    /// [`DecodeError`] where a field is missing, has another type or is out of range, or the message has no such version.
     pub fn from_json<M: Message>(json: &Value, version: i16) -> Result<M, DecodeError> {
+        if !M::VERSIONS.contains(&version) {
+            return Err(DecodeError::unknown_version::<M>(version));
+        }
         Self::decode(json, version).map_err(|e| e.in_message(M::NAME, version))
     }
 
@@ -36,7 +39,7 @@ impl JsonReader<'_> {
 }
 
 fn error(kind: Kind) -> DecodeError {
-    DecodeError::new(kind, 0)
+    DecodeError::without_offset(kind)
 }
 
 fn wrong(expected: &'static str) -> DecodeError {

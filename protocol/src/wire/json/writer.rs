@@ -27,8 +27,9 @@ impl JsonWriter {
     /// Writes `message` in `version`.
     ///
     /// # Errors
-    /// [`EncodeError`] where a field holds what this version cannot say.
+    /// [`EncodeError`] where a field holds what this version cannot say, or the message has no such version.
     pub fn to_json<M: Message>(message: &M, version: i16) -> Result<Value, EncodeError> {
+        M::check_version(version)?;
         Self::encode(message, version).map_err(|e| e.in_message(M::NAME, version))
     }
 
