@@ -229,6 +229,103 @@ fn version_that_a_message_does_not_have_is_refused_wherever_one_is_named() {
     assert_eq!(refused.to_string(), "ConsumerProtocolAssignment has no version 4; it has 0 to 3");
 }
 
+#[test]
+fn tagged_field_shorter_than_its_size_is_an_error() {
+    // Tag 3, the epoch, of 4 bytes with 5 declared, and with 3.
+    let tagged = |size: u8| decode(&[&[0, 0, 0, 7, 0, 1, 0xff, 1, 3, size][..], &[0; 5]].concat(), 1).unwrap_err();
+    for (declared, error) in [(5, tagged(5)), (3, tagged(3))] {
+        assert_eq!(error.kind(), &DecodeErrorKind::TagSize { declared, actual: 4 });
+        assert_eq!(error.path(), "epoch");
+    }
+}
+
+#[test]
+fn every_byte_but_zero_is_true() {
+    for byte in 0..=u8::MAX {
+        let sample = decode(&[0, 0, 0, 7, 0, 1, 1, byte, 0, 0], 1).unwrap();
+        assert_eq!(sample.inner, Some(Inner { flag: byte != 0 }));
+    }
+}
+
+/// Fields that may not be null in version 0, each with one behind it that may.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Nullables {
+    text: Option<String>,
+    text_or_null: Option<String>,
+    list: Option<Vec<i64>>,
+    list_or_null: Option<Vec<i64>>,
+    inner: Option<Inner>,
+    inner_or_null: Option<Inner>,
+    bytes: Option<Bytes>,
+    bytes_or_null: Option<Bytes>,
+}
+
+impl Encode for Nullables {
+    fn encode<W: Encoder>(&self, w: &mut W) {
+        w.nullable_since(1).nullable_string("text", self.text.as_deref());
+        w.nullable_string("textOrNull", self.text_or_null.as_deref());
+        w.nullable_since(1).nullable_array("list", self.list.as_deref());
+        w.nullable_array("listOrNull", self.list_or_null.as_deref());
+        w.nullable_since(1).nullable_structure("inner", self.inner.as_ref());
+        w.nullable_structure("innerOrNull", self.inner_or_null.as_ref());
+        w.nullable_since(1).nullable_bytes("bytes", self.bytes.as_deref());
+        w.nullable_bytes("bytesOrNull", self.bytes_or_null.as_deref());
+    }
+}
+
+impl Decode for Nullables {
+    fn decode<R: Decoder>(r: &mut R) -> Result<Self, DecodeError> {
+        Ok(Self {
+            text: r.nullable_since(1).nullable_string("text")?,
+            text_or_null: r.nullable_string("textOrNull")?,
+            list: r.nullable_since(1).nullable_array("list")?,
+            list_or_null: r.nullable_array("listOrNull")?,
+            inner: r.nullable_since(1).nullable_structure("inner")?,
+            inner_or_null: r.nullable_structure("innerOrNull")?,
+            bytes: r.nullable_since(1).nullable_bytes("bytes")?,
+            bytes_or_null: r.nullable_bytes("bytesOrNull")?,
+        })
+    }
+}
+
+impl Message for Nullables {
+    const NAME: &'static str = "Nullables";
+    const KEY: ApiKey = ApiKey(-1);
+    const VERSIONS: std::ops::RangeInclusive<i16> = 0..=1;
+    const FLEXIBLE_FROM: i16 = 1;
+}
+
+#[test]
+fn null_that_is_not_allowed_in_one_field_is_allowed_in_the_next() {
+    let full = Nullables {
+        text: Some("t".into()),
+        list: Some(vec![1]),
+        inner: Some(Inner { flag: true }),
+        bytes: Some(Bytes::from_static(b"b")),
+        ..Nullables::default()
+    };
+    let bytes = full.to_bytes(0).unwrap();
+    assert_eq!(Nullables::from_bytes(bytes.clone(), 0).unwrap(), full);
+    #[cfg(feature = "json")]
+    {
+        let json = JsonWriter::to_json(&full, 0).unwrap();
+        assert_eq!(JsonReader::from_json::<Nullables>(&json, 0).unwrap(), full);
+    }
+    // The other way round each is refused.
+    type Change = fn(&mut Nullables);
+    let changes: [(&str, Change); 4] = [
+        ("text", |all| all.text = None),
+        ("list", |all| all.list = None),
+        ("inner", |all| all.inner = None),
+        ("bytes", |all| all.bytes = None),
+    ];
+    for (field, change) in changes {
+        let mut lacking = full.clone();
+        change(&mut lacking);
+        assert_eq!((lacking.to_bytes(0).unwrap_err().field(), lacking.to_bytes(1).is_ok()), (field, true));
+    }
+}
+
 /// A message with record sets: plain, of each size around that from which they are left where they are, and in a tag.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Sets {
