@@ -1,9 +1,15 @@
 //! The way back: frames from lines of JSON, those that [`line`](crate::line()) makes and those written by hand.
 //!
 //! By hand a line needs `direction`, `api` (or `apiKey`), `version` and `body`; without `correlationId` it is 0, without
-//! `clientId` null.
+//! `clientId` null. It may as well be several lines, as of `ackflow wire decode --pretty`.
+//!
+//! Kafka's own converters pass over fields that they do not know. Here they are refused, in the line and in the body, and so
+//! is a name that stands twice: what somebody has written would be lost without a word.
+
+use std::io::BufRead;
 
 use ackflow_protocol::messages::dynamic::{Codec, CodecError};
+use ackflow_protocol::nearest::nearest;
 use ackflow_protocol::wire::{ApiKey, RequestHeader, ResponseHeader, frame};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -11,13 +17,41 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::kafka::message::{Direction, write};
-use crate::secrets;
+use crate::objects::Objects;
+use crate::{records, secrets};
+
+/// All that a line may have.
+const PARTS: [&str; 20] = [
+    "connection",
+    "time",
+    "direction",
+    "apiKey",
+    "api",
+    "version",
+    "askedVersion",
+    "correlationId",
+    "clientId",
+    "body",
+    "note",
+    "sasl",
+    "token",
+    "error",
+    "field",
+    "offset",
+    "hex",
+    "skipped",
+    "missing",
+    "reason",
+];
 
 /// What a line became.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoded {
     /// A frame with its size.
     Frame(Bytes),
+    /// A frame with its size, of a line whose `note` says that the frame it comes from was written otherwise: what that one
+    /// had in tagged fields that are not known here is lost.
+    Other(Bytes),
     /// Nothing, because the line tells of bytes that are no frame or not all there.
     Nothing,
 }
@@ -36,10 +70,43 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, LineError> {
 /// # Errors
 /// [`LineError`], which names the part of the line that is missing or wrong.
 pub fn encode(line: &str) -> Result<Encoded, LineError> {
-    let mut line: Map<String, Value> =
-        serde_json::from_str(line).map_err(|e| LineError(format!("is not a JSON object: {e}")))?;
+    let mut stream = EncodeStream::new(line.as_bytes());
+    let (_, encoded) = stream.next_line().ok_or_else(|| LineError("is not a JSON object: it is empty".into()))?;
+    let encoded = encoded?;
+    match stream.next_line() {
+        Some((line, _)) => wrong(format!("is followed by something else on line {line}")),
+        None => Ok(encoded),
+    }
+}
+
+/// Writes the frames of lines, or of JSON objects that take several lines.
+pub struct EncodeStream<R> {
+    objects: Objects<R>,
+}
+
+impl<R: BufRead> EncodeStream<R> {
+    /// Of lines that are read as they are asked for.
+    pub fn new(reader: R) -> Self {
+        Self { objects: Objects::new(reader) }
+    }
+
+    /// The number of the next line that holds anything, and what it became; `None` at the end. After an error of JSON's the
+    /// next line may be the middle of something.
+    pub fn next_line(&mut self) -> Option<(u64, Result<Encoded, LineError>)> {
+        let (number, object) = self.objects.next_object()?;
+        let object = object.map_err(|error| match error.is_io() {
+            true => LineError(format!("cannot be read: {error}")),
+            false => LineError(format!("is not a JSON object: {error}")),
+        });
+        Some((number, object.and_then(encode_object)))
+    }
+}
+
+fn encode_object(mut line: Map<String, Value>) -> Result<Encoded, LineError> {
+    refuse_unknown(&line)?;
     if line.contains_key("body") {
-        return message(&mut line).and_then(sized).map(Encoded::Frame);
+        let frame = message(&mut line).and_then(sized)?;
+        return Ok(if line.contains_key("note") { Encoded::Other(frame) } else { Encoded::Frame(frame) });
     }
     if let Some(hex) = line.get("hex") {
         return raw(hex).map(Encoded::Frame);
@@ -54,6 +121,15 @@ pub fn encode(line: &str) -> Result<Encoded, LineError> {
         return Ok(Encoded::Nothing);
     }
     wrong("has neither body nor hex; a frame needs direction, api, version and body")
+}
+
+fn refuse_unknown(line: &Map<String, Value>) -> Result<(), LineError> {
+    let Some(name) = line.keys().find(|name| !PARTS.contains(&name.as_str())) else { return Ok(()) };
+    let remedy = match nearest(name, PARTS) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => "what a message says belongs into its body".to_owned(),
+    };
+    wrong(format!("has {name:?}, which is no part of a line; {remedy}"))
 }
 
 fn message(line: &mut Map<String, Value>) -> Result<Bytes, LineError> {
@@ -75,9 +151,14 @@ fn message(line: &mut Map<String, Value>) -> Result<Bytes, LineError> {
     if let Some(field) = secrets::masked_field(codec.key(), direction, body) {
         return wrong(format!("body has a masked {field}: decode with --show-secrets"));
     }
-    let body = codec.json_to_bytes(body).map_err(|error| match error {
+    if records::has_records(codec.key(), direction) {
+        records::hide(body);
+    }
+    let body = codec.strict_json_to_bytes(body).map_err(|error| match error {
         CodecError::Decode(error) => {
-            LineError(format!("body.{} {} ({} v{version})", error.path(), error.kind(), codec.name()))
+            let path = error.path();
+            let dot = if path.is_empty() { "" } else { "." };
+            LineError(format!("body{dot}{path} {} ({} v{version})", error.kind(), codec.name()))
         }
         CodecError::Encode(error) => LineError(format!("body: {error}")),
     })?;

@@ -28,6 +28,7 @@ pub mod fuzzing;
 pub mod hex;
 mod kafka;
 mod line;
+mod objects;
 mod packet;
 mod records;
 mod secrets;
@@ -35,7 +36,7 @@ mod summary;
 mod tcp;
 
 pub use capture::Capture;
-pub use encode::{Encoded, LineError, encode};
+pub use encode::{EncodeStream, Encoded, LineError, encode};
 pub use file::{CaptureFile, CaptureFormat, FileError, LinkType, Packet};
 pub use frames::{Expected, FrameStream, StreamError};
 pub use kafka::conversation::Event;

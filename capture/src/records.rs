@@ -41,6 +41,16 @@ pub(crate) fn show(value: &mut Value) {
     }
 }
 
+/// Takes away what [`show`] has put beside `records`.
+pub(crate) fn hide(value: &mut Value) {
+    match value {
+        Value::Array(elements) => elements.iter_mut().for_each(hide),
+        Value::Object(fields) if fields.contains_key("records") => drop(fields.remove("recordBatches")),
+        Value::Object(fields) => fields.values_mut().for_each(hide),
+        _ => {}
+    }
+}
+
 fn batches(records: Bytes) -> Value {
     let mut left = MOST_SHOWN;
     let mut walk = Batches::new(records);

@@ -230,6 +230,35 @@ fn encode_names_the_line_that_is_wrong() {
 }
 
 #[test]
+fn encode_reads_what_decode_shows_pretty_and_tells_what_is_lost() {
+    let (path, _) = capture();
+    let shown = |more: &[&str]| run(&[&["decode", "--show-secrets", "--records"], more, &[&path]].concat(), b"").stdout;
+    let (plain, pretty) = (run(&["encode", "-"], &shown(&[])), run(&["encode", "-"], &shown(&["--pretty"])));
+    assert!(plain.status.success() && pretty.status.success(), "{}", stderr(&pretty));
+    assert!(plain.stdout.len() > 10_000 && plain.stdout == pretty.stdout);
+    // A tagged field that is not known here.
+    let line = lines(
+        &["decode", "--api", "Heartbeat", "--api-version", "4", "-"],
+        b"00000001000000000000000109 0107".as_ref(),
+    );
+    let again = run(&["encode", "--hex", "-"], line[0].to_string().as_bytes());
+    assert!(again.status.success() && stderr(&again).contains("1 frames have other bytes"), "{}", stderr(&again));
+}
+
+#[test]
+fn api_is_found_by_its_key_and_by_its_name_in_any_case() {
+    for api in ["12", "Heartbeat", "heartbeat", "HEARTBEAT"] {
+        let shown = lines(&["decode", "--api", api, "--api-version", "0", "-"], b"00000005001b");
+        assert_eq!(shown[0]["body"], json!({"errorCode": 27}));
+    }
+    let refused = |api| error(&["decode", "--api", api, "--api-version", "0", "-"], b"00000005001b");
+    assert!(refused("Hartbeat").contains("did you mean Heartbeat?"), "{}", refused("Hartbeat"));
+    assert!(refused("nothing").contains("known are AddOffsetsToTxn"));
+    assert!(refused("999").contains("999"));
+    assert!(refused("52").contains("Vote"));
+}
+
+#[test]
 fn check_sums_up_by_api() {
     let vectors = [
         json!({"api": "ListGroups", "kind": "request", "version": 0, "key": 16, "json": {}, "hex": ""}),

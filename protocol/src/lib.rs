@@ -10,6 +10,7 @@ pub mod fuzzing;
 mod input;
 pub mod machine;
 pub mod messages;
+pub mod nearest;
 pub mod random;
 pub mod records;
 #[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ackflow_capture::{Content, Encoded, Entry, Event, Expected, FrameStream, Style, encode, hex, line};
+use ackflow_capture::{Content, EncodeStream, Encoded, Entry, Event, Expected, FrameStream, Style, encode, hex, line};
 use ackflow_protocol::wire::ApiKey;
 use serde_json::{Value, json};
 
@@ -108,6 +108,7 @@ fn line_that_is_no_frame_says_which_part_is_wrong() {
     assert!(with("clientId", json!(7)).starts_with("clientId "));
     let missing = with("body", json!({"groupId": "g", "memberId": "m"}));
     assert!(missing.contains("body.generationId is missing") && missing.contains("HeartbeatRequest v0"), "{missing}");
+    assert_eq!(with("body", json!([])), "body is not an object in JSON (HeartbeatRequest v0)");
     let wrong = with("body", json!({"groupId": 1, "generationId": 1, "memberId": "m"}));
     assert!(wrong.contains("body.groupId is not a string"), "{wrong}");
 
@@ -116,6 +117,98 @@ fn line_that_is_no_frame_says_which_part_is_wrong() {
     assert!(refusal(json!({"hex": "00000002ff"})).contains("size 2, but 1 bytes follow"));
     assert!(refusal(json!({"hex": "xy"})).contains("hexadecimal"));
     assert!(refusal(json!({"direction": "request", "version": 0, "body": {}})).starts_with("api is missing"));
+}
+
+#[test]
+fn what_a_line_or_its_body_does_not_have_is_refused_with_what_may_be_meant() {
+    let heartbeat = json!({"groupId": "g", "generationId": 1, "memberId": "m"});
+    let whole = json!({"direction": "request", "api": "Heartbeat", "version": 0, "body": heartbeat});
+    let with = |at: &str, name: &str, value: Value| {
+        let mut line = whole.clone();
+        line.pointer_mut(at).unwrap()[name] = value;
+        refusal(line)
+    };
+    assert_eq!(
+        with("", "corelationId", json!(5)),
+        "has \"corelationId\", which is no part of a line; did you mean \"correlationId\"?"
+    );
+    assert!(with("", "groupId", json!("g")).contains("belongs into its body"));
+    assert_eq!(
+        with("/body", "memberld", json!("m")),
+        "body has the field \"memberld\", which this version does not have; did you mean \"memberId\"? (HeartbeatRequest v0)"
+    );
+    // One that a later version has.
+    let later = with("/body", "groupInstanceId", json!("i"));
+    assert!(later.contains("\"groupInstanceId\", which this version does not have (H"), "{later}");
+    let mut misspelt = whole.clone();
+    misspelt["body"] = json!({"groupId": "g", "generationID": 1, "memberId": "m"});
+    assert!(refusal(misspelt).starts_with("body.generationId is missing in JSON; is it what \"generationID\" means?"));
+
+    // Inside an array, and a tagged field: one that the version has, and one of a version without any.
+    let topics = |topic: Value| {
+        json!({"direction": "request", "api": "Metadata", "version": 4, "body":
+        {"topics": [{"name": "a"}, topic], "allowAutoTopicCreation": false}})
+    };
+    assert_eq!(encoded(&topics(json!({"name": "b"}))).len(), 4 + 10 + 4 + 3 + 3 + 1);
+    let inside = refusal(topics(json!({"name": "b", "nmae": "c"})));
+    assert!(inside.starts_with("body.topics[1] has the field \"nmae\""), "{inside}");
+    let fetch = |version: i16, cluster: bool| {
+        let mut body = json!({"maxWaitMs": 1, "minBytes": 1, "maxBytes": 1, "isolationLevel": 0, "sessionId": 0,
+            "sessionEpoch": 0, "topics": [], "forgottenTopicsData": [], "rackId": ""});
+        if version < 15 {
+            body["replicaId"] = json!(-1);
+        }
+        if cluster {
+            body["clusterId"] = json!("c");
+        }
+        json!({"direction": "request", "api": "Fetch", "version": version, "body": body})
+    };
+    assert_eq!(encoded(&fetch(12, true)).len(), encoded(&fetch(12, false)).len() + 4);
+    assert!(encode(&fetch(11, false).to_string()).is_ok());
+    assert!(refusal(fetch(11, true)).starts_with("body has the field \"clusterId\""));
+}
+
+#[test]
+fn name_that_stands_twice_is_refused() {
+    let line = r#"{"direction":"request","api":"ListGroups","version":0,"version":1,"body":{}}"#;
+    let refused = encode(line).unwrap_err().to_string();
+    assert!(refused.contains("\"version\" is there twice at line 1 column"), "{refused}");
+    let body = r#"{"direction":"response","api":"Heartbeat","version":0,"body":{"errorCode":1,"errorCode":2}}"#;
+    assert!(encode(body).unwrap_err().to_string().contains("\"errorCode\" is there twice"));
+}
+
+#[test]
+fn lines_of_a_stream_may_be_objects_of_several_lines_and_have_their_number() {
+    let line = |id| json!({"direction": "response", "api": "Heartbeat", "version": 0, "correlationId": id, "body": {"errorCode": 0}});
+    let text = format!("\n{:#}\n{}{}\n\n{{\"body\":\n{{}}}}", line(1), line(2), line(3));
+    let mut stream = EncodeStream::new(text.as_bytes());
+    let mut next = || stream.next_line().map(|(number, encoded)| (number, encoded.map_err(|error| error.to_string())));
+    for (number, id) in [(2, 1), (11, 2), (11, 3)] {
+        assert_eq!(next(), Some((number, Ok(Encoded::Frame(encoded(&line(id)).into())))));
+    }
+    let (number, error) = next().unwrap();
+    assert_eq!((number, error.unwrap_err().starts_with("direction ")), (13, true));
+    assert_eq!(next(), None);
+    let two = format!("{}{}", line(1), line(2));
+    assert!(encode(&two).unwrap_err().to_string().contains("followed by"));
+    assert!(encode(" ").unwrap_err().to_string().contains("empty"));
+    assert!(encode("[1]").unwrap_err().to_string().contains("is not a JSON object"));
+}
+
+#[test]
+fn frame_with_unknown_tagged_fields_has_a_note_and_encode_tells_that_they_are_lost() {
+    // Heartbeat v4 with a tag 9 of one byte.
+    let mut bytes = encoded(&json!({"direction": "response", "api": "Heartbeat", "version": 4,
+        "body": {"throttleTimeMs": 0, "errorCode": 0}}));
+    let plain = bytes.clone();
+    bytes.pop();
+    bytes.extend([1, 9, 1, 7]);
+    bytes[3] += 3;
+    let expected = Expected::Responses { key: ApiKey::HEARTBEAT, version: 4 };
+    let read = FrameStream::new(&bytes[..], expected).next_frame().unwrap().unwrap();
+    let line = line(Entry { peers: None, time: None, event: Event::Frame(read) }, SHOWN);
+    assert!(line["note"].as_str().unwrap().contains("tagged fields that are not known"), "{line}");
+    assert_eq!(encode(&line.to_string()), Ok(Encoded::Other(plain.into())));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use ackflow_protocol::nearest::nearest;
+
 use crate::error::ClientError;
 
 /// Properties on their way into a configuration: it remembers which keys were asked for, so that the rest can be refused.
@@ -145,27 +147,6 @@ impl<'a> Properties<'a> {
         }
         Ok(())
     }
-}
-
-/// The known key that takes the fewest changes of a letter to reach, if it takes no more than a third of the letters.
-pub fn nearest<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let (changes, nearest) = known.into_iter().map(|known| (distance(key, known), known)).min()?;
-    (changes * 3 <= key.chars().count()).then_some(nearest)
-}
-
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

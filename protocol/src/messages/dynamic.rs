@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::embedded::Embedded;
+use crate::nearest::nearest;
 use crate::wire::{
     ApiKey, BytesWriter, Decode, DecodeError, Encode, EncodeError, JsonReader, JsonWriter, Message, Reader,
     RequestHeader, ResponseHeader,
@@ -62,7 +63,7 @@ pub enum UnknownMessage {
     #[error("kind {0:?} is none of request, response, header, data")]
     Kind(String),
     /// There is no such API.
-    #[error("api {api:?} has no {kind} here; known are {}", known(*.kind).join(", "))]
+    #[error("api {api:?} has no {kind} here; {}", remedy(.api, *.kind))]
     Api {
         /// The API asked for.
         api: String,
@@ -103,6 +104,7 @@ pub struct Codec {
     flexible: bool,
     bytes_to_json: fn(&Self, Bytes) -> Result<Value, CodecError>,
     json_to_bytes: fn(&Self, &Value) -> Result<Bytes, CodecError>,
+    strict_json_to_bytes: fn(&Self, &Value) -> Result<Bytes, CodecError>,
     bytes_to_bytes: fn(&Self, Bytes) -> Result<Bytes, CodecError>,
 }
 
@@ -137,6 +139,16 @@ fn known(kind: Kind) -> Vec<&'static str> {
         Kind::Header => vec!["RequestHeader", "ResponseHeader"],
         Kind::Request | Kind::Response => for_each_api!(names),
         Kind::Data => for_each_embedded!(names),
+    }
+}
+
+/// The name that may be meant, or all that there are.
+fn remedy(api: &str, kind: Kind) -> String {
+    let known = known(kind);
+    let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(api));
+    match same.or_else(|| nearest(api, known.iter().copied())) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("known are {}", known.join(", ")),
     }
 }
 
@@ -187,6 +199,7 @@ impl Codec {
             flexible,
             bytes_to_json: |codec, bytes| codec.write_json(&codec.read_bytes::<T>(bytes)?),
             json_to_bytes: |codec, json| codec.write_bytes(&codec.read_json::<T>(json)?),
+            strict_json_to_bytes: |codec, json| codec.write_bytes(&codec.read_strict_json::<T>(json)?),
             bytes_to_bytes: |codec, bytes| codec.write_bytes(&codec.read_bytes::<T>(bytes)?),
         }
     }
@@ -219,12 +232,20 @@ impl Codec {
         (self.bytes_to_json)(self, bytes)
     }
 
-    /// Reads a message from JSON and writes it as bytes.
+    /// Reads a message from JSON and writes it as bytes. Fields that the message does not have are ignored, as Kafka does.
     ///
     /// # Errors
     /// [`CodecError`] where the JSON is not the message, or says what the version cannot.
     pub fn json_to_bytes(&self, json: &Value) -> Result<Bytes, CodecError> {
         (self.json_to_bytes)(self, json)
+    }
+
+    /// As [`Codec::json_to_bytes`], but a field that the version does not have is an error, with the one that may be meant.
+    ///
+    /// # Errors
+    /// As [`Codec::json_to_bytes`].
+    pub fn strict_json_to_bytes(&self, json: &Value) -> Result<Bytes, CodecError> {
+        (self.strict_json_to_bytes)(self, json)
     }
 
     /// Reads a message from bytes and writes it as bytes again.
@@ -243,6 +264,11 @@ impl Codec {
 
     fn read_json<T: Decode>(&self, json: &Value) -> Result<T, CodecError> {
         Ok(JsonReader::decode(json, self.version).map_err(|e| e.in_message(self.name, self.version))?)
+    }
+
+    fn read_strict_json<T: Decode>(&self, json: &Value) -> Result<T, CodecError> {
+        let read = JsonReader::decode_strictly(json, self.version, self.flexible);
+        Ok(read.map_err(|e| e.in_message(self.name, self.version))?)
     }
 
     fn write_bytes<T: Encode>(&self, message: &T) -> Result<Bytes, CodecError> {

@@ -198,7 +198,9 @@ fn malformed_lines_say_what_is_wrong() {
     assert_eq!(error(&with(&line, "version", json!(0))), "ShareGroupHeartbeatResponse has no version 0; it has 1 to 1");
     assert_eq!(error(&with(&line, "key", json!(77))), "ShareGroupHeartbeatResponse has the key 76, the line says 77");
     let unknown = error(&with(&line, "api", json!("ShareFetsch")));
-    assert!(unknown.starts_with(r#"api "ShareFetsch" has no response here; known are AddOffsetsToTxn, "#), "{unknown}");
+    assert_eq!(unknown, r#"api "ShareFetsch" has no response here; did you mean ShareFetch?"#);
+    let unknown = error(&with(&line, "api", json!("Nothing")));
+    assert!(unknown.starts_with(r#"api "Nothing" has no response here; known are AddOffsetsToTxn, "#), "{unknown}");
     assert_eq!(
         error(&with(&line, "kind", json!("header"))),
         r#"api "ShareGroupHeartbeat" has no header here; known are RequestHeader, ResponseHeader"#

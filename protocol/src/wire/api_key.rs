@@ -15,6 +15,8 @@ macro_rules! api_keys {
                 pub const $constant: Self = Self($key);
             )*
 
+            const ALL: &[Self] = &[$($(#[$only])? Self($key)),*];
+
             /// The schema's name without `Request`, such as `ShareFetch`; `None` for a key unknown to Kafka 4.4.0.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -133,6 +135,16 @@ api_keys! {
 }
 
 impl ApiKey {
+    /// The API that people name: by its key, or by its name in letters of any case; `None` for a name that is unknown to
+    /// Kafka 4.4.0.
+    pub fn named(text: &str) -> Option<Self> {
+        let by_name = || {
+            let is_it = |key: &Self| key.name().is_some_and(|name| name.eq_ignore_ascii_case(text));
+            Self::ALL.iter().copied().find(is_it)
+        };
+        text.parse().ok().map(Self).or_else(by_name)
+    }
+
     /// True where a request of this API and version has the flexible form.
     pub fn request_is_flexible(self, version: i16) -> bool {
         self.flexible_from().is_some_and(|from| version >= from)

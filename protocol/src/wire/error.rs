@@ -124,6 +124,20 @@ pub enum DecodeErrorKind {
     /// A JSON object without a field that the version has.
     #[error("is missing in JSON")]
     Missing,
+    /// A field that the version has is missing, and one of a name much like it is there. Of strict reading alone.
+    #[error("is missing in JSON; is it what {found:?} means?")]
+    Misspelt {
+        /// The name that is there.
+        found: String,
+    },
+    /// A JSON object with a field that the message, or its version, does not have. Of strict reading alone.
+    #[error("has the field {field:?}, which this version does not have{hint}")]
+    UnknownField {
+        /// The name of the field.
+        field: String,
+        /// What may be meant (`""` where nothing is near).
+        hint: String,
+    },
 }
 
 impl DecodeError {

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use ackflow_capture::{Capture, CaptureFormat, Content, Entry, Event, Expected, FrameStream, Style, hex};
 use ackflow_protocol::messages::dynamic::{Codec, Kind};
+use ackflow_protocol::wire::ApiKey;
 use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, SIZE_LENGTH, frame_size};
 use anyhow::{anyhow, bail};
 use clap::ValueEnum;
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// The frames are responses of this API (frames and hexadecimal text only; in captures responses find their requests)
+    /// The frames are responses of this API, by name or by key (frames and hexadecimal text only; in captures responses find their requests)
     #[arg(long, requires = "api_version")]
     api: Option<String>,
 
@@ -108,7 +109,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn expected(args: &Args) -> anyhow::Result<Expected> {
     let (Some(api), Some(version)) = (&args.api, args.api_version) else { return Ok(Expected::Requests) };
-    let codec = Codec::find(api, Kind::Response, version)?;
+    let named = ApiKey::named(api).and_then(ApiKey::name);
+    let codec = Codec::find(named.unwrap_or(api), Kind::Response, version)?;
     Ok(Expected::Responses { key: codec.key(), version })
 }
 

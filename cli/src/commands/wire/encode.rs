@@ -1,18 +1,19 @@
 //! `ackflow wire encode`: frames from JSON lines.
 
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ackflow_capture::{Encoded, encode, hex};
-use anyhow::{Context, anyhow, bail};
+use ackflow_capture::{EncodeStream, Encoded, hex};
+use anyhow::{Context, bail};
 
 use super::{name, open, reader_is_gone};
 
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A line needs direction (request or response), api (or apiKey), version and body, the JSON of Kafka's own converters; \
-    without correlationId it is 0, without clientId null. A line with hex is written as it is; lines about skipped bytes are passed over.\n\n\
+    without correlationId it is 0, without clientId null. It may as well be several lines, as of decode --pretty. Fields that are \
+    not known, and names that stand twice, are refused. A line with hex is written as it is; lines about skipped bytes are passed over.\n\n\
     Examples:\n  \
     echo '{\"direction\":\"request\",\"api\":\"ListGroups\",\"version\":0,\"body\":{}}' | ackflow wire encode --hex -\n  \
     ackflow wire decode --show-secrets frames.bin | ackflow wire encode - | cmp - frames.bin"
@@ -32,21 +33,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("frames are bytes, and stdout is a terminal: send it to a file or a pipe, or ask for --hex");
     }
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut passed_over = 0;
-    for (number, line) in BufReader::new(open(&args.file)?).lines().enumerate() {
-        let at = || format!("{}:{}", name(&args.file), number + 1);
-        let line = line.with_context(|| format!("cannot read {}", at()))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let written = match encode(&line).map_err(|error| anyhow!("{}: {error}", at()))? {
-            Encoded::Frame(frame) if args.hex => writeln!(out, "{}", hex::write(&frame)),
-            Encoded::Frame(frame) => out.write_all(&frame),
-            Encoded::Nothing => {
+    let mut lines = EncodeStream::new(BufReader::new(open(&args.file)?));
+    let (mut passed_over, mut changed) = (0, 0);
+    let mut code = ExitCode::SUCCESS;
+    while let Some((number, encoded)) = lines.next_line() {
+        let frame = match encoded {
+            Ok(Encoded::Frame(frame)) => frame,
+            Ok(Encoded::Other(frame)) => {
+                changed += 1;
+                frame
+            }
+            Ok(Encoded::Nothing) => {
                 passed_over += 1;
-                Ok(())
+                continue;
+            }
+            Err(error) => {
+                eprintln!("ackflow: {}:{number}: {error}", name(&args.file));
+                code = ExitCode::FAILURE;
+                break;
             }
         };
+        let written = if args.hex { writeln!(out, "{}", hex::write(&frame)) } else { out.write_all(&frame) };
         match written {
             Err(error) if reader_is_gone(&error) => return Ok(ExitCode::SUCCESS),
             written => written.context("cannot write to stdout")?,
@@ -59,5 +66,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if passed_over > 0 {
         eprintln!("passed over {passed_over} lines that have no whole frame");
     }
-    Ok(ExitCode::SUCCESS)
+    if changed > 0 {
+        eprintln!("{changed} frames have other bytes than those that were decoded: see the note in their lines");
+    }
+    Ok(code)
 }

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::nearest::nearest;
 use crate::wire::{Decode, DecodeError, DecodeErrorKind as Kind, Decoder, Element, Message, Uuid};
 
 /// Hands out the fields of a JSON value.
@@ -12,8 +13,19 @@ use crate::wire::{Decode, DecodeError, DecodeErrorKind as Kind, Decoder, Element
 pub struct JsonReader<'a> {
     version: i16,
     null_allowed: bool,
+    /// What refuses fields that the message does not have, where they are not ignored.
+    strict: Option<Strict>,
     /// The object whose fields are read, or (name `""`) the array element itself.
     open: &'a Value,
+}
+
+/// What is needed to find the fields that nobody asked for.
+#[derive(Debug)]
+struct Strict {
+    /// Whether the version has tagged fields.
+    flexible: bool,
+    /// The fields of the open object that were asked for.
+    asked: Vec<&'static str>,
 }
 
 impl JsonReader<'_> {
@@ -33,7 +45,18 @@ impl JsonReader<'_> {
     /// # Errors
     /// As for [`JsonReader::from_json`].
     pub fn decode<T: Decode>(json: &Value, version: i16) -> Result<T, DecodeError> {
-        let mut r = JsonReader { version, null_allowed: true, open: json };
+        let mut r = JsonReader { version, null_allowed: true, strict: None, open: json };
+        r.structure("")
+    }
+
+    /// Reads as [`JsonReader::decode`], and refuses fields that the version does not have: made for JSON that is written
+    /// by hand, where such a field is a mistake. Tagged fields are there only if the version is `flexible`.
+    ///
+    /// # Errors
+    /// As for [`JsonReader::from_json`], and where there is a field too many.
+    pub fn decode_strictly<T: Decode>(json: &Value, version: i16, flexible: bool) -> Result<T, DecodeError> {
+        let strict = Some(Strict { flexible, asked: Vec::new() });
+        let mut r = JsonReader { version, null_allowed: true, strict, open: json };
         r.structure("")
     }
 }
@@ -47,11 +70,19 @@ fn wrong(expected: &'static str) -> DecodeError {
 }
 
 impl<'a> JsonReader<'a> {
-    fn value(&self, name: &'static str) -> Result<&'a Value, DecodeError> {
+    fn value(&mut self, name: &'static str) -> Result<&'a Value, DecodeError> {
         if name.is_empty() {
             return Ok(self.open);
         }
-        self.open.get(name).ok_or_else(|| error(Kind::Missing).in_field(name))
+        if let Some(strict) = &mut self.strict {
+            strict.asked.push(name);
+        }
+        self.open.get(name).ok_or_else(|| error(self.missing(name)).in_field(name))
+    }
+
+    fn missing(&self, name: &str) -> Kind {
+        let near = self.strict.as_ref().and_then(|_| nearest(name, self.open.as_object()?.keys().map(String::as_str)));
+        near.map_or(Kind::Missing, |found| Kind::Misspelt { found: found.to_owned() })
     }
 
     fn read<T>(
@@ -78,6 +109,21 @@ impl<'a> JsonReader<'a> {
 
     fn signed<T: TryFrom<i64>>(&mut self, name: &'static str, expected: &'static str) -> Result<T, DecodeError> {
         self.read(name, expected, |v| v.as_i64()?.try_into().ok())
+    }
+
+    /// Reads the fields of an object, and then knows whether it has others.
+    fn fields<T: Decode>(&mut self, object: &'a Value) -> Result<T, DecodeError> {
+        let outer = self.strict.as_mut().map(|strict| std::mem::take(&mut strict.asked));
+        let value = self.within(object, T::decode)?;
+        if let (Some(strict), Some(outer)) = (&mut self.strict, outer) {
+            let asked = std::mem::replace(&mut strict.asked, outer);
+            let names = object.as_object().into_iter().flat_map(|fields| fields.keys());
+            if let Some(field) = names.into_iter().find(|name| !asked.contains(&name.as_str())) {
+                let hint = nearest(field, asked).map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+                return Err(error(Kind::UnknownField { field: field.clone(), hint }));
+            }
+        }
+        Ok(value)
     }
 
     /// Reads `read` with `value` in the place of the open object.
@@ -177,7 +223,7 @@ impl Decoder for JsonReader<'_> {
         if !object.is_object() {
             return Err(wrong("an object").in_field(name));
         }
-        self.within(object, T::decode).map_err(|e| e.in_field(name))
+        self.fields(object).map_err(|e| e.in_field(name))
     }
 
     fn nullable_structure<T: Decode>(&mut self, name: &'static str) -> Result<Option<T>, DecodeError> {
@@ -189,6 +235,13 @@ impl Decoder for JsonReader<'_> {
         known: &[(u32, &'static str)],
         mut field: impl FnMut(&mut Self, u32) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
+        // Left to be found as unknown.
+        if self.strict.as_ref().is_some_and(|strict| !strict.flexible) {
+            return Ok(());
+        }
+        if let Some(strict) = &mut self.strict {
+            strict.asked.extend(known.iter().map(|(_, name)| *name));
+        }
         for (tag, name) in known {
             if self.open.get(name).is_some() {
                 field(self, *tag)?;
