@@ -15,6 +15,9 @@ const MOST_INFLATED: usize = 32 << 20;
 /// Records that are shown of one record set; the others are counted.
 const MOST_SHOWN: usize = 100_000;
 
+/// Where the length of a batch ends, behind its offset.
+const LENGTH_ENDS: usize = 12;
+
 /// Whether messages of an API hold record sets.
 pub(crate) fn has_records(key: ApiKey, direction: Direction) -> bool {
     match direction {
@@ -61,9 +64,13 @@ fn batches(records: Bytes) -> Value {
             Err(error) => json!({ "baseOffset": error.base_offset(), "error": error.to_string() }),
         });
     }
-    // A broker cuts a fetch at a byte.
-    if walk.remaining() > 0 {
-        shown.push(json!({ "partial": walk.remaining() }));
+    match (walk.remaining(), walk.partial_size()) {
+        (0, _) => {}
+        // A broker cuts a fetch at a byte.
+        (partial, Some(size)) => shown.push(json!({ "partial": partial, "of": size })),
+        (partial, None) if partial < LENGTH_ENDS => shown.push(json!({ "partial": partial })),
+        // Its length makes no sense, which the error before says.
+        (skipped, None) => shown.push(json!({ "skipped": skipped })),
     }
     Value::Array(shown)
 }

@@ -42,10 +42,15 @@ fn lines(args: &[&str], stdin: &[u8]) -> Vec<Value> {
     stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The one message of a command that fails.
+/// The one message of a command that could not run.
 fn error(args: &[&str], stdin: &[u8]) -> String {
+    failure(2, args, stdin)
+}
+
+/// The one message of a command that ends with `code`.
+fn failure(code: i32, args: &[&str], stdin: &[u8]) -> String {
     let output = run(args, stdin);
-    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
     let message = stderr(&output).to_owned();
     assert!(!message.contains("panicked"), "{message}");
     message
@@ -180,17 +185,19 @@ fn input_that_is_something_else_is_named_with_what_helps() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("input");
     let path = file.to_str().unwrap();
-    let refused = |bytes: &[u8]| {
+    let fails = |code: i32, bytes: &[u8]| {
         std::fs::write(&file, bytes).unwrap();
-        let message = error(&["decode", path], b"");
+        let message = failure(code, &["decode", path], b"");
         assert!(message.contains(path), "{message}");
         message
     };
+    // Nothing of it can be read, or not all of it.
+    let (refused, broken) = (|bytes: &[u8]| fails(2, bytes), |bytes: &[u8]| fails(1, bytes));
     assert!(refused(b"").contains("is empty"));
     assert!(refused(&[0x1f, 0x8b, 8, 0, 0]).contains("gunzip"));
     assert!(refused(&[0x28, 0xb5, 0x2f, 0xfd, 0]).contains("unzstd"));
     assert!(refused(b"{\"api\":\"Metadata\"}").contains("wire encode"));
-    let http = refused(b"HTTP/1.1 200 OK\r\n");
+    let http = broken(b"HTTP/1.1 200 OK\r\n");
     assert_eq!(http.matches("HTTP").count(), 1, "{http}");
     assert!(refused(b" \n\t\n").contains("is empty"));
     let dump = b"00000000  00 00 00 0a 00 10 00 00  00 00 00 01 ff ff        |..............|\n";
@@ -198,15 +205,15 @@ fn input_that_is_something_else_is_named_with_what_helps() {
     assert!(refused(b"00000000: 0000 000a 0010 0000 0000 0001 ffff       ..............\n").contains("xxd -p"));
     for (change, says) in [(-1, "size says 10, 9 bytes follow"), (1, "size says 10, 11 bytes follow")] {
         let text = if change < 0 { LIST_GROUPS[..26].to_owned() } else { format!("{LIST_GROUPS}00") };
-        assert!(refused(text.as_bytes()).contains(says), "{}", refused(text.as_bytes()));
-        let second = refused(format!("{LIST_GROUPS}{text}").as_bytes());
+        assert!(broken(text.as_bytes()).contains(says), "{}", broken(text.as_bytes()));
+        let second = broken(format!("{LIST_GROUPS}{text}").as_bytes());
         assert!(second.contains("byte 14: ") && second.contains(says), "{second}");
     }
     assert!(refused(b"00 00 zz").contains("'z' is no digit"));
     assert!(refused(b"00 00 0").contains("half a byte"));
-    assert!(refused(&[0, 0, 0, 9, 0]).contains("byte 0: ends inside a frame: 1 of 9 bytes"));
+    assert!(broken(&[0, 0, 0, 9, 0]).contains("byte 0: ends inside a frame: 1 of 9 bytes"));
     let damaged = [&capture().1[..32], &[0xff; 20]].concat();
-    assert!(refused(&damaged).contains("byte 24: packet 1 says that it has 4294967295 bytes"), "{}", refused(&damaged));
+    assert!(broken(&damaged).contains("byte 24: packet 1 says that it has 4294967295 bytes"), "{}", broken(&damaged));
     assert!(refused(&capture().1[..20]).contains("whole pcap header"));
     assert!(error(&["decode", "no/such/file"], b"").contains("no/such/file"));
 
@@ -215,14 +222,42 @@ fn input_that_is_something_else_is_named_with_what_helps() {
     assert!(error(&["decode", "--port", "9092", "-"], LIST_GROUPS.as_bytes()).contains("--port"));
     // A capture that was stopped hard is good up to there.
     let cut = run(&["decode", "-"], &bytes[..bytes.len() - 30]);
-    assert!(cut.status.success() && stdout(&cut).lines().count() == 114);
+    assert_eq!((cut.status.code(), stdout(&cut).lines().count()), (Some(1), 114));
     assert!(stderr(&cut).contains("ends inside packet 259") && stderr(&cut).contains("cut short"), "{}", stderr(&cut));
+}
+
+#[test]
+fn exit_code_tells_whether_all_was_read() {
+    let (path, bytes) = capture();
+    let code = |args: &[&str], stdin: &[u8]| run(args, stdin).status.code();
+    assert_eq!(code(&["decode", &path], b""), Some(0));
+    // Connections of other ports are not asked for.
+    assert_eq!(code(&["decode", "--port", "9092", &path], b""), Some(0));
+    // A packet is lost: the bytes of what was in it are missing.
+    let mut packets = bytes[..24].to_vec();
+    let (mut at, mut longest) = (24, 24..24);
+    while at < bytes.len() {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize + 16;
+        longest = if length > longest.len() { at..at + length } else { longest };
+        at += length;
+    }
+    packets.extend_from_slice(&bytes[24..longest.start]);
+    packets.extend_from_slice(&bytes[longest.end..]);
+    let lost = run(&["decode", "-"], &packets);
+    assert_eq!(lost.status.code(), Some(1), "{}", stderr(&lost));
+    assert!(stderr(&lost).contains("258 packets") && !stderr(&lost).contains(" 0 bytes not in the capture"));
+
+    assert_eq!(code(&["decode", "-"], format!("{LIST_GROUPS}0000").as_bytes()), Some(1));
+    assert_eq!(code(&["decode", "no/such/file"], b""), Some(2));
+    assert_eq!(code(&["decode", "--no-such-option", "-"], b""), Some(2));
+    assert_eq!(code(&["encode", "--hex", "no/such/file"], b""), Some(2));
+    assert_eq!(code(&["check", "-"], b""), Some(2));
 }
 
 #[test]
 fn encode_names_the_line_that_is_wrong() {
     let good = "{\"direction\":\"request\",\"api\":\"ListGroups\",\"version\":0,\"body\":{}}";
-    let message = error(&["encode", "--hex", "-"], format!("{good}\n{{\"body\":{{}}}}\n").as_bytes());
+    let message = failure(1, &["encode", "--hex", "-"], format!("{good}\n{{\"body\":{{}}}}\n").as_bytes());
     assert!(message.contains("stdin:2: direction"), "{message}");
     let skipped = run(&["encode", "--hex", "-"], b"{\"skipped\":7,\"reason\":\"x\"}\n");
     assert!(skipped.status.success() && skipped.stdout.is_empty());

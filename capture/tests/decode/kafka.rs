@@ -191,7 +191,20 @@ fn damaged_and_partial_batches_are_told_and_the_others_shown() {
     let errors: Vec<bool> = batches.as_array().unwrap().iter().map(|batch| batch.get("error").is_some()).collect();
     assert_eq!(errors, [false, true, false, false]);
     assert!(batches[1]["error"].as_str().unwrap().contains("crc"), "{batches}");
-    assert_eq!(batches[3], json!({"partial": 30}));
+    assert_eq!(batches[3], json!({"partial": 30, "of": whole.len()}));
+    assert_eq!(share_fetch([&whole[..], &whole[..11]].concat())[1], json!({"partial": 11}));
+    // Behind a length that makes no sense no batch can be found.
+    let senseless = share_fetch([&whole[..], &[0; 8], &[0, 0, 0, 13], &whole].concat());
+    assert!(senseless[1]["error"].as_str().unwrap().contains("13 bytes long"), "{senseless}");
+    assert_eq!(senseless[2], json!({"skipped": 12 + whole.len()}));
+    // Of a format that is not read.
+    let mut old = whole.clone();
+    old[16] = 1;
+    let told = share_fetch(old)[0]["error"].as_str().unwrap().to_owned();
+    assert!(
+        told.contains("magic 1") && told.contains("before Kafka 0.11") && told.contains("fetch with version 4"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -33,6 +33,14 @@ impl Batches {
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
+
+    /// After the end: how many bytes the partial batch has where it is whole. `None` where there is none, or its length is
+    /// not there or makes no sense.
+    pub fn partial_size(&self) -> Option<usize> {
+        let (_, after) = self.rest.split_first_chunk::<8>()?;
+        let length = i32::from_be_bytes(*after.first_chunk()?);
+        (length >= SHORTEST_LENGTH).then_some(LOG_OVERHEAD + length as usize)
+    }
 }
 
 impl Iterator for Batches {

@@ -18,7 +18,7 @@ pub enum BatchError {
     /// A batch of another format. Magic 0 and 1 were written by brokers and clients before Kafka 0.11. There
     /// `base_offset` is the offset of one message, or of the last one in a compressed set, so the offsets that the
     /// batch covers are not known.
-    #[error("batch at offset {base_offset} has magic {magic}; only magic 2 is supported")]
+    #[error("batch at offset {base_offset} has magic {magic}, {}", of_magic(*.magic))]
     Magic {
         /// The offset field, in the same place in every format.
         base_offset: i64,
@@ -123,6 +123,17 @@ pub enum BatchError {
         /// How many bytes are left.
         bytes: usize,
     },
+}
+
+/// What a batch of another magic is, and what helps.
+fn of_magic(magic: i8) -> &'static str {
+    match magic {
+        0 | 1 => {
+            "the message format from before Kafka 0.11, and only magic 2 is read here: fetch with version 4 or newer; where the log itself \
+            is so old, copy the topic to a new one with Kafka's own consumer and producer"
+        }
+        _ => "which is no message format of Kafka 4.4.0: the bytes are damaged, or those of another format",
+    }
 }
 
 impl BatchError {

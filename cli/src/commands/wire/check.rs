@@ -17,6 +17,7 @@ const FAILURES_SHOWN: u64 = 20;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Bytes must decode to the JSON, the JSON must encode to the bytes. The summary has a line for each API.\n\n\
+    Exit codes: 0 if all lines passed, 1 if one failed, 2 if there was nothing to check or a file cannot be read.\n\n\
     Example: ackflow wire check vectors.jsonl"
 )]
 pub(crate) struct Args {

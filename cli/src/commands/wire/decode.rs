@@ -25,7 +25,9 @@ const LONGEST_TEXT: u64 = 400 << 20;
 #[command(
     after_help = "One JSON line a frame. A request is paired with its response by correlation id. What cannot be read becomes a line with \
     an error, the field and the offset, and with --show-secrets the frame in hex; the next frame is read all the same. Passwords, \
-    SASL tokens and configuration values are masked. The exit code is 1 where a frame could not be read.\n\n\
+    SASL tokens and configuration values are masked.\n\n\
+    Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, or the input ends \
+    too early; 2 if it could not begin. Connections that are not Kafka are no error.\n\n\
     Examples:\n  \
     tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \
     ackflow wire decode --port 9092 session.pcapng | jq 'select(.api == \"ShareFetch\")'\n  \
@@ -92,19 +94,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let style = Style { records: args.records, secrets: args.show_secrets };
     let mut out = Output::new(style, args.pretty, input.is_stdin());
-    let result = match captured {
+    let stopped = match captured {
         Some(_) if expected != Expected::Requests => {
             bail!("--api says what responses are without their requests; a capture has them, so leave it out")
         }
         Some(format) => decode_capture(args, input, format, &mut out),
         None if !args.port.is_empty() => bail!("--port chooses connections of a capture, and this is none"),
         None if format == Format::Hex => decode_hex(input, expected, &mut out),
-        None => decode_frames(input, expected, &mut out),
+        None => Ok(decode_frames(input, expected, &mut out)),
     };
     // What was decoded before an error is good.
     out.finish()?;
-    result.map_err(|error| anyhow!("{}: {error:#}", name(&args.file)))?;
-    Ok(if out.faults() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if let Some(error) = stopped.map_err(|error| anyhow!("{}: {error:#}", name(&args.file)))? {
+        eprintln!("ackflow: {}: {error:#}", name(&args.file));
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(if out.is_all_read() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn expected(args: &Args) -> anyhow::Result<Expected> {
@@ -114,41 +119,41 @@ fn expected(args: &Args) -> anyhow::Result<Expected> {
     Ok(Expected::Responses { key: codec.key(), version })
 }
 
-fn decode_capture(args: &Args, input: Input, format: CaptureFormat, out: &mut Output) -> anyhow::Result<()> {
+/// What keeps the rest of an input from being read, if anything does.
+type Stopped = Option<anyhow::Error>;
+
+fn decode_capture(args: &Args, input: Input, format: CaptureFormat, out: &mut Output) -> anyhow::Result<Stopped> {
     let mut capture = Capture::open(input.into_reader(), format, args.port.iter().copied())?;
-    let mut cut_short = None;
-    let result = loop {
+    let stopped = loop {
         match capture.next_packet(&mut |entry| out.write(entry)) {
             Ok(true) if out.is_open() => {}
-            Ok(_) => break Ok(()),
-            Err(error) if error.is_cut_short() => {
-                cut_short = Some(error.to_string());
-                break Ok(());
-            }
-            Err(error) => break Err(error),
+            Ok(_) => break None,
+            Err(error) => break Some(error.into()),
         }
     };
     capture.end(&mut |entry| out.write(entry));
     output::summarize(capture.summary(), &args.port);
-    if let Some(cut_short) = cut_short {
-        eprintln!("{}: {cut_short}", name(&args.file));
+    if capture.summary().malformed_blocks > 0 {
+        out.lacks_something();
     }
-    Ok(result?)
+    Ok(stopped)
 }
 
-fn decode_frames(input: Input, expected: Expected, out: &mut Output) -> anyhow::Result<()> {
+fn decode_frames(input: Input, expected: Expected, out: &mut Output) -> Stopped {
     let mut stream = FrameStream::new(input.into_reader(), expected);
-    while let Some(frame) = stream.next_frame()? {
-        out.write(Entry { peers: None, time: None, event: Event::Frame(frame) });
-        if !out.is_open() {
-            break;
+    loop {
+        match stream.next_frame() {
+            Ok(Some(frame)) if out.is_open() => {
+                out.write(Entry { peers: None, time: None, event: Event::Frame(frame) });
+            }
+            Ok(_) => return None,
+            Err(error) => return Some(error.into()),
         }
     }
-    Ok(())
 }
 
 /// The text is one frame, with or without its size, or several with their sizes.
-fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Result<()> {
+fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Result<Stopped> {
     let mut text = String::new();
     input.into_reader().take(LONGEST_TEXT).read_to_string(&mut text)?;
     let Some(bytes) = hex::read(&text) else {
@@ -158,14 +163,14 @@ fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Res
         bail!("is empty but for white space");
     }
     if is_frames(&bytes) {
-        return decode_frames(Input::of(bytes.to_vec()), expected, out);
+        return Ok(decode_frames(Input::of(bytes.to_vec()), expected, out));
     }
     let sized = [&(bytes.len() as u32).to_be_bytes(), &bytes[..]].concat();
     let is_one = FrameStream::new(&sized[..], expected).next_frame()?.is_some_and(|frame| !is_fault(&frame.content));
     if let Some((at, size, rest)) = wrong_size(&bytes).filter(|_| !is_one) {
-        bail!("byte {at}: the size says {size}, {rest} bytes follow");
+        return Ok(Some(anyhow!("byte {at}: the size says {size}, {rest} bytes follow")));
     }
-    decode_frames(Input::of(sized), expected, out)
+    Ok(decode_frames(Input::of(sized), expected, out))
 }
 
 fn is_fault(content: &Content) -> bool {

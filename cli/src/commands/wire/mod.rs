@@ -20,13 +20,21 @@ pub(crate) enum Command {
     Check(check::Args),
 }
 
+/// The exit code of a command that could not do its work at all; 1 says that something was not read. `grep` and `cmp` have
+/// these codes, and so has the command line that cannot be understood.
+const COULD_NOT_RUN: u8 = 2;
+
 pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     // Files and pipes are read on this thread, which has nothing else to do.
-    tokio::task::block_in_place(|| match command {
+    let done = tokio::task::block_in_place(|| match command {
         Command::Decode(args) => decode::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Check(args) => check::run(&args),
-    })
+    });
+    Ok(done.unwrap_or_else(|error| {
+        eprintln!("ackflow: {error:#}");
+        ExitCode::from(COULD_NOT_RUN)
+    }))
 }
 
 /// The name of an input in messages.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use ackflow_capture::{Content, Entry, Event, NoSegment, Style, Summary, line};
+use ackflow_capture::{Content, Entry, Event, Frame, NoSegment, Style, Summary, line};
 use anyhow::Context;
 
 use crate::commands::wire::reader_is_gone;
@@ -13,7 +13,7 @@ pub(super) struct Output {
     style: Style,
     pretty: bool,
     error: Option<io::Error>,
-    faults: u64,
+    all_read: bool,
 }
 
 impl Output {
@@ -21,12 +21,12 @@ impl Output {
     pub(super) fn new(style: Style, pretty: bool, live: bool) -> Self {
         let out: Box<dyn Write> =
             if live { Box::new(io::stdout()) } else { Box::new(BufWriter::with_capacity(1 << 16, io::stdout())) };
-        Self { out, style, pretty, error: None, faults: 0 }
+        Self { out, style, pretty, error: None, all_read: true }
     }
 
     pub(super) fn write(&mut self, entry: Entry) {
-        if let Event::Frame(frame) = &entry.event {
-            self.faults += u64::from(matches!(frame.content, Content::Fault(_)));
+        if matches!(&entry.event, Event::Skipped(..) | Event::Frame(Frame { content: Content::Fault(_), .. })) {
+            self.lacks_something();
         }
         if !self.is_open() {
             return;
@@ -41,9 +41,14 @@ impl Output {
         self.error.is_none()
     }
 
-    /// Frames that could not be read.
-    pub(super) fn faults(&self) -> u64 {
-        self.faults
+    /// Something of the input was not read.
+    pub(super) fn lacks_something(&mut self) {
+        self.all_read = false;
+    }
+
+    /// Whether each frame could be read, and nothing was skipped or missing.
+    pub(super) fn is_all_read(&self) -> bool {
+        self.all_read
     }
 
     /// Sees to it that all is out. A reader that has gone has what it wanted.
