@@ -30,7 +30,7 @@ const fn value(key: ApiKey, direction: Direction, arrays: &'static [&'static str
 
 /// Which values of configurations are passwords is the broker's knowledge, so none is shown. Salts are what guessing a
 /// password starts from.
-const FIELDS: [Field; 10] = [
+const FIELDS: &[Field] = &[
     bytes(ApiKey::SASL_AUTHENTICATE, Direction::Request, &[], "authBytes"),
     bytes(ApiKey::SASL_AUTHENTICATE, Direction::Response, &[], "authBytes"),
     bytes(ApiKey::ALTER_USER_SCRAM_CREDENTIALS, Direction::Request, &["upsertions"], "salt"),
@@ -44,7 +44,7 @@ const FIELDS: [Field; 10] = [
 ];
 
 /// The APIs whose messages hold no secret. Whatever is in neither list is shown by no field.
-const HARMLESS: [ApiKey; 58] = [
+const HARMLESS: &[ApiKey] = &[
     ApiKey::ADD_OFFSETS_TO_TXN,
     ApiKey::ADD_PARTITIONS_TO_TXN,
     ApiKey::ALTER_PARTITION_REASSIGNMENTS,

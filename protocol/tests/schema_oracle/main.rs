@@ -27,7 +27,7 @@ use listing::listing;
 
 /// The APIs of Kafka 4.4.0 that the codec leaves out: between brokers and controllers, of quotas, delegation tokens, log
 /// directories and streams groups.
-const LEFT_OUT: [&str; 28] = [
+const LEFT_OUT: &[&str] = &[
     "AddRaftVoter",
     "AllocateProducerIds",
     "AlterClientQuotas",
@@ -103,6 +103,13 @@ fn ours() -> Vec<Listing> {
 }
 
 #[test]
+fn no_api_that_is_here_is_in_the_list_of_what_is_left_out() {
+    let names: Vec<String> = ours().into_iter().map(|listing| listing.name).collect();
+    let both: Vec<_> = LEFT_OUT.iter().filter(|api| names.contains(&format!("{api}Request"))).collect();
+    assert!(both.is_empty(), "take out of LEFT_OUT: {both:?}");
+}
+
+#[test]
 #[ignore = "needs Kafka's jars: run `cargo xtask schemas`"]
 fn kafka_schemas_say_what_the_codec_does() {
     let schemas = jar::schemas();
@@ -128,7 +135,7 @@ fn kafka_schemas_say_what_the_codec_does() {
 #[ignore = "needs Kafka's jars: run `cargo xtask schemas`"]
 fn kafka_has_no_api_that_is_neither_here_nor_left_out() {
     let here: BTreeSet<String> = ours().into_iter().map(|listing| listing.name).collect();
-    let mut left_out: BTreeSet<&str> = BTreeSet::from(LEFT_OUT);
+    let mut left_out: BTreeSet<&str> = LEFT_OUT.iter().copied().collect();
     let mut problems = Vec::new();
     for (name, schema) in jar::schemas() {
         let Some(api) = name.strip_suffix("Request").filter(|_| schema::text(&schema, "type") == "request") else {
