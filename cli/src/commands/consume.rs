@@ -89,8 +89,11 @@ async fn set_offset_reset(config: &ShareConsumerConfig, group: &str, strategy: O
     };
     let group = ConfigResource::group(group);
     let change = ConfigChange::set("share.auto.offset.reset", value);
-    let results = Admin::new(config.client.clone()).alter_configs([(group, vec![change])]).await?;
-    results.into_values().collect::<Result<(), _>>().context("--offset-reset-strategy")
+    let admin = Admin::new(config.client.clone());
+    let results = admin.alter_configs([(group.clone(), vec![change])]).await?;
+    results.into_values().collect::<Result<(), _>>().context("--offset-reset-strategy")?;
+    // The first fetch decides where the group starts.
+    admin.await_configs(&group, &[("share.auto.offset.reset", value)]).await.context("--offset-reset-strategy")
 }
 
 fn config(args: &Args) -> anyhow::Result<ShareConsumerConfig> {

@@ -227,6 +227,53 @@ impl Admin {
         }
         Ok(results)
     }
+
+    /// Waits until every broker knows these settings of a resource, for up to `default.api.timeout.ms`.
+    ///
+    /// The answer to [`alter_configs`](Self::alter_configs) says that a change is in the metadata log of the cluster. A broker obeys once it has
+    /// read so far, which takes one that is busy a second and more; until then, a share group that begins on it begins with what held before.
+    ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
+    /// # Errors
+    /// [`ClientError`] where a broker does not say, or still says something else when the time is over.
+    pub async fn await_configs(&self, resource: &ConfigResource, settings: &[(&str, &str)]) -> Result<(), ClientError> {
+        let keys = settings.iter().map(|(key, _)| (*key).to_owned()).collect();
+        let asked = DescribeConfigsResource {
+            resource_type: resource.kind as i8,
+            resource_name: resource.name.clone(),
+            configuration_keys: Some(keys),
+        };
+        let request = DescribeConfigsRequest { resources: vec![asked], ..Default::default() };
+        for broker in self.describe_cluster().await?.brokers {
+            let mut retries = self.retries();
+            while retries.attempt(self.knows(broker.id, &request, resource, settings)).await?.is_none() {}
+        }
+        Ok(())
+    }
+
+    async fn knows(
+        &self,
+        node: i32,
+        request: &DescribeConfigsRequest,
+        resource: &ConfigResource,
+        settings: &[(&str, &str)],
+    ) -> Result<(), ClientError> {
+        let doing = || format!("waiting until a broker knows the configuration of {resource}");
+        let (response, connection) = self.ask_node(node, request).await?;
+        let known = response.results.into_iter().next().unwrap_or_default();
+        result((), doing, &connection, known.error_code, known.error_message.as_deref())?;
+        let is_known = |(key, value): &(&str, &str)| {
+            known.configs.iter().any(|config| config.name == *key && config.value.as_deref() == Some(*value))
+        };
+        match settings.iter().find(|setting| !is_known(setting)) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let reason = format!("it has another value of {key} so far");
+                Err(ClientError::new(ErrorKind::TimedOut, doing(), reason).at(connection.broker().to_owned()))
+            }
+        }
+    }
 }
 
 fn altered((resource, changes): &(ConfigResource, Vec<ConfigChange>)) -> AlterConfigsResource {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ackflow_client::admin::{Admin, ConfigChange, ConfigResource, ConfigSource, NewTopic};
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumerConfig};
-use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
+use ackflow_client::{ClientConfig, ErrorKind, Producer, ProducerConfig, ProducerRecord};
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::{eventually, unique};
@@ -86,6 +86,29 @@ pub(crate) async fn configs_of_groups_and_topics_are_changed_and_read(servers: &
     assert!(error.to_string().contains("yesterday") && error.to_string().contains(&group.name), "{error}");
 }
 
+pub(crate) async fn settings_are_awaited_until_every_broker_knows_them(servers: &str) {
+    let mut config = ClientConfig::new(servers).unwrap();
+    config.default_api_timeout = Duration::from_secs(2);
+    let admin = Admin::new(config);
+    let group = ConfigResource::group(unique("admin-awaited"));
+    let settings = [("share.auto.offset.reset", "earliest"), ("share.record.lock.duration.ms", "15000")];
+    let error = admin.await_configs(&group, &settings).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains(&group.name) && error.to_string().contains(settings[0].0), "{error}");
+
+    let changed = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let changes = settings.map(|(key, value)| ConfigChange::set(key, value)).to_vec();
+        admin.alter_configs([(group.clone(), changes)]).await.unwrap().remove(&group).unwrap().unwrap();
+    };
+    let (known, ()) = tokio::join!(admin.await_configs(&group, &settings), changed);
+    known.unwrap();
+    let entries = admin.describe_configs([group.clone()]).await.unwrap().remove(&group).unwrap().unwrap();
+    for (key, value) in settings {
+        assert_eq!(entries[key].value.as_deref(), Some(value));
+    }
+}
+
 pub(crate) async fn configs_of_brokers_are_read_from_the_broker_that_is_asked_about(servers: &str) {
     let admin = admin(servers);
     let id = admin.describe_cluster().await.unwrap().brokers[0].id;
@@ -119,7 +142,9 @@ pub(crate) async fn a_share_group_is_described_with_its_members_and_lag(servers:
     let (topic, group) = (unique("admin-shared"), unique("admin-group"));
     admin.create_topics([NewTopic::new(&topic, 2)]).await.unwrap();
     let earliest = vec![ConfigChange::set("share.auto.offset.reset", "earliest")];
-    admin.alter_configs([(ConfigResource::group(&group), earliest)]).await.unwrap();
+    let resource = ConfigResource::group(&group);
+    admin.alter_configs([(resource.clone(), earliest)]).await.unwrap().remove(&resource).unwrap().unwrap();
+    admin.await_configs(&resource, &[("share.auto.offset.reset", "earliest")]).await.unwrap();
     let producer = Producer::new(ProducerConfig::new(servers).unwrap()).unwrap();
     for i in 0..10 {
         let record = ProducerRecord::new(topic.as_str(), i.to_string()).partition(0);

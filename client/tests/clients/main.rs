@@ -52,6 +52,7 @@ cases! {
     admin::topics_are_created_described_listed_and_deleted;
     admin::replicas_are_placed_as_asked;
     admin::configs_of_groups_and_topics_are_changed_and_read;
+    admin::settings_are_awaited_until_every_broker_knows_them;
     admin::configs_of_brokers_are_read_from_the_broker_that_is_asked_about;
     admin::the_cluster_and_its_features_are_described;
     admin::a_share_group_that_does_not_exist_is_an_error_that_names_it;

@@ -28,7 +28,9 @@ async fn topic(servers: &str, partitions: i32) -> Arc<str> {
 
 async fn configure(servers: &str, resource: ConfigResource, key: &str, value: &str) {
     let change = (resource.clone(), vec![ConfigChange::set(key, value)]);
-    Admin::new(config(servers).client).alter_configs([change]).await.unwrap().remove(&resource).unwrap().unwrap();
+    let admin = Admin::new(config(servers).client);
+    admin.alter_configs([change]).await.unwrap().remove(&resource).unwrap().unwrap();
+    admin.await_configs(&resource, &[(key, value)]).await.unwrap();
 }
 
 pub(crate) async fn every_record_is_confirmed_with_its_own_offset_whatever_the_compression(servers: &str) {

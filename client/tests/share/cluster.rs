@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
@@ -30,6 +31,8 @@ pub(crate) struct Cluster {
     /// Partitions of the topic that have records.
     produced: Mutex<BTreeSet<i32>>,
     embedded: Option<EmbeddedBroker>,
+    /// The next value of a setting that does not matter.
+    changes: AtomicU64,
 }
 
 /// Fails a test that hangs.
@@ -76,8 +79,16 @@ impl Cluster {
     async fn new(bootstrap: String, embedded: Option<EmbeddedBroker>) -> Self {
         let admin = Admin::new(ClientConfig::new(&bootstrap).unwrap());
         let (topic, group) = (unique("topic"), unique("group"));
-        let mut cluster =
-            Self { bootstrap, admin, topic, group, topic_id: Uuid::ZERO, produced: Mutex::default(), embedded };
+        let mut cluster = Self {
+            bootstrap,
+            admin,
+            topic,
+            group,
+            topic_id: Uuid::ZERO,
+            produced: Mutex::default(),
+            embedded,
+            changes: AtomicU64::new(1 << 40),
+        };
         cluster.topic_id = cluster.create_topic(&cluster.topic, 3).await;
         cluster.set_group_config("share.auto.offset.reset", "earliest").await;
         cluster
@@ -114,6 +125,18 @@ impl Cluster {
         let group = ConfigResource::group(&self.group);
         let changes = [(group.clone(), vec![ConfigChange::set(key, value)])];
         self.admin.alter_configs(changes).await.unwrap().remove(&group).unwrap().unwrap();
+        self.admin.await_configs(&group, &[(key, value)]).await.unwrap();
+        self.what_brokers_know_is_in_force().await;
+    }
+
+    /// A broker tells of a change before it obeys it, but works on one batch of changes after the other: when it tells of one that was made
+    /// later, those before are in force.
+    async fn what_brokers_know_is_in_force(&self) {
+        let topic = ConfigResource::topic(&self.topic);
+        let changed = self.changes.fetch_add(1, Ordering::Relaxed).to_string();
+        let change = vec![ConfigChange::set("retention.ms", &changed)];
+        self.admin.alter_configs([(topic.clone(), change)]).await.unwrap().remove(&topic).unwrap().unwrap();
+        self.admin.await_configs(&topic, &[("retention.ms", &changed)]).await.unwrap();
     }
 
     /// Appends one batch, whose values are the numbers, to a partition of the topic.

@@ -178,6 +178,11 @@ async fn apply(
         Ok(mut results) => results.remove(&resource).unwrap_or(Ok(())),
         Err(error) => Err(error),
     };
+    let changed = match changed {
+        // What the first fetch and the first lock of a group go by.
+        Ok(()) => admin.await_configs(&resource, &[(setting.name, &setting.value)]).await,
+        Err(error) => Err(error),
+    };
     match changed {
         Ok(()) => {
             tracing::info!("group {group}: set {}={}", setting.name, setting.value);

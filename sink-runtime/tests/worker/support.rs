@@ -89,8 +89,9 @@ impl Cluster {
 
     pub(crate) async fn set_group_config(&self, key: &str, value: &str) {
         let changes = vec![ConfigChange::set(key, value)];
-        let results = self.admin.alter_configs([(ConfigResource::group(&self.group), changes)]).await.unwrap();
-        results.into_values().for_each(|result| result.unwrap());
+        let group = ConfigResource::group(&self.group);
+        self.admin.alter_configs([(group.clone(), changes)]).await.unwrap().remove(&group).unwrap().unwrap();
+        self.admin.await_configs(&group, &[(key, value)]).await.unwrap();
     }
 
     pub(crate) async fn group_config(&self, key: &str) -> Option<String> {

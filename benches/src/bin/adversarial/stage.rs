@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
+use ackflow_benches::create_topic;
+use ackflow_client::admin::NewTopic;
 use ackflow_client::share::{AcknowledgementMode, ShareConsumer, ShareConsumerBuilder, ShareConsumerConfig};
 use ackflow_client::{ClientError, Producer, ProducerConfig, ProducerRecord};
 use ackflow_protocol::wire::ErrorCode;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::cluster::Cluster;
 use crate::ledger::{self, Key, Ledger, Report};
@@ -45,17 +46,13 @@ impl Stage {
     }
 
     async fn set_up_group(&self, settings: &[(&str, &str)]) -> Result<()> {
-        let changes = settings.iter().map(|(key, value)| ConfigChange::set(*key, *value)).collect();
-        let group = ConfigResource::group(&*self.group);
-        let altered = self.cluster.admin.alter_configs([(group.clone(), changes)]).await?.remove(&group);
-        altered.context("the group is left out")??;
-        Ok(())
+        ackflow_benches::set_up_group(&self.cluster.admin, &self.group, settings).await
     }
 
     /// Creates a topic, and waits until it has leaders.
     pub(crate) async fn create(&self, topic: NewTopic) -> Result<()> {
         let name = topic.name.clone();
-        self.cluster.admin.create_topics([topic]).await?.remove(&name).context("the topic is left out")??;
+        create_topic(&self.cluster.admin, topic).await?;
         eventually("the leaders of the new topic", async || {
             let described = self.cluster.admin.describe_topics([&name]).await?.remove(&name);
             Ok(described.is_some_and(|d| d.is_ok_and(|d| d.partitions.iter().all(|p| p.leader.is_some()))))

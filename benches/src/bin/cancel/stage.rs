@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 
-use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
+use ackflow_benches::{create_topic, set_up_group};
+use ackflow_client::admin::NewTopic;
 use ackflow_client::share::{ShareConsumerBuilder, ShareConsumerConfig};
 use ackflow_client::{Admin, ClientConfig, Producer, ProducerConfig, ProducerRecord};
 use anyhow::{Context, Result};
@@ -28,12 +29,9 @@ impl Stage {
         let (topic, group) = (format!("cancel-{id:016x}"), format!("cancel-group-{id:016x}"));
         let admin = Admin::new(ClientConfig::new(bootstrap)?);
         let new = NewTopic { replication_factor: Some(1), ..NewTopic::new(&topic, PARTITIONS) };
-        admin.create_topics([new]).await?.remove(&topic).context("the topic is left out")??;
-        let resource = ConfigResource::group(&group);
-        let set = |name: &str, value: &str| ConfigChange::set(name, value);
-        let changes = vec![set("share.auto.offset.reset", "earliest"), set("share.delivery.count.limit", "10")];
-        let mut altered = admin.alter_configs([(resource.clone(), changes)]).await?;
-        altered.remove(&resource).context("the group is left out")??;
+        create_topic(&admin, new).await?;
+        let settings = [("share.auto.offset.reset", "earliest"), ("share.delivery.count.limit", "10")];
+        set_up_group(&admin, &group, &settings).await?;
         let producer = Producer::new(ProducerConfig::new(bootstrap)?)?;
         let bootstrap = bootstrap.to_owned();
         Ok(Self { bootstrap, admin, producer, topic, group, writes: JoinSet::new() })

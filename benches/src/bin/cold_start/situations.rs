@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
+use ackflow_benches::{begin_at_start, create_topic};
+use ackflow_client::admin::NewTopic;
 use ackflow_client::producer::{Producer, ProducerConfig, ProducerRecord};
 use ackflow_client::{Admin, ClientConfig};
 use anyhow::{Context, Result, ensure};
@@ -87,17 +88,13 @@ struct Topic<'a> {
 impl<'a> Topic<'a> {
     async fn new(bootstrap: &'a str, name: &str) -> Result<Self> {
         let admin = Admin::new(ClientConfig::new(bootstrap)?);
-        let created = admin.create_topics([NewTopic::new(name, PARTITIONS)]).await?.remove(name);
-        created.context("the topic is left out")??;
+        create_topic(&admin, NewTopic::new(name, PARTITIONS)).await?;
         Ok(Self { bootstrap, admin, name: name.to_owned() })
     }
 
     /// Has a group begin at the start of its topics. That alone does not make the group.
     async fn group(&self, name: &str) -> Result<()> {
-        let group = ConfigResource::group(name);
-        let changes = vec![ConfigChange::set("share.auto.offset.reset", "earliest")];
-        let altered = self.admin.alter_configs([(group.clone(), changes)]).await?.remove(&group);
-        Ok(altered.context("the group is left out")??)
+        begin_at_start(&self.admin, name).await
     }
 
     /// Writes records that wait.

@@ -2,22 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
+use ackflow_benches::{begin_at_start, create_topic};
+use ackflow_client::admin::NewTopic;
 use ackflow_client::producer::{Producer, ProducerConfig, ProducerRecord};
 use ackflow_client::share::{ShareConsumer, ShareConsumerConfig};
 use ackflow_client::{Admin, ClientConfig};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 const VALUE: [u8; 100] = [b'x'; 100];
 
 /// Makes a topic of one partition with so many records, in batches of about 8,000, and has the group begin at its start.
 pub(crate) async fn prepare(bootstrap: &str, topic: &str, group: &str, records: usize) -> Result<()> {
     let admin = Admin::new(ClientConfig::new(bootstrap)?);
-    let created = admin.create_topics([NewTopic::new(topic, 1)]).await?.remove(topic);
-    created.context("the topic is left out")??;
-    let resource = ConfigResource::group(group);
-    let changes = vec![ConfigChange::set("share.auto.offset.reset", "earliest")];
-    admin.alter_configs([(resource.clone(), changes)]).await?.remove(&resource).context("the group is left out")??;
+    create_topic(&admin, NewTopic::new(topic, 1)).await?;
+    begin_at_start(&admin, group).await?;
     let mut settings = ProducerConfig::new(bootstrap)?;
     settings.batch_size = 900_000;
     settings.linger = Duration::from_millis(200);

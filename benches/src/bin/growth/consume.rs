@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ackflow_client::admin::{ConfigChange, ConfigResource};
+use ackflow_benches::begin_at_start;
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumerConfig};
 use ackflow_client::{Admin, ClientConfig};
 use anyhow::{Context, Result, ensure};
@@ -94,9 +94,7 @@ pub(crate) async fn run(bootstrap: &str, args: Args) -> Result<()> {
 
 async fn consume(bootstrap: &str, args: &Args, group: &str) -> Result<Spent> {
     let admin = Admin::new(ClientConfig::new(bootstrap)?);
-    let resource = ConfigResource::group(group);
-    let changes = vec![ConfigChange::set("share.auto.offset.reset", "earliest")];
-    admin.alter_configs([(resource.clone(), changes)]).await?.remove(&resource).context("the group is left out")??;
+    begin_at_start(&admin, group).await?;
     let progress = Rc::new(Progress {
         wanted: args.records,
         taken: Cell::new(0),

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use ackflow_benches::create_topic;
 use ackflow_client::admin::NewTopic;
 use ackflow_client::{Admin, ClientConfig, Producer, ProducerConfig, ProducerRecord};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use bytes::Bytes;
 
 /// Records of a batch.
@@ -28,7 +29,7 @@ pub(crate) async fn run(bootstrap: &str, args: Args) -> Result<()> {
     ensure!(batches * BATCH == args.records, "{} records fill no whole batches of {BATCH}", args.records);
     let admin = Admin::new(ClientConfig::new(bootstrap)?);
     let topic = NewTopic { replication_factor: Some(1), ..NewTopic::new(&args.topic, args.partitions) };
-    admin.create_topics([topic]).await?.remove(&args.topic).context("the topic is left out")??;
+    create_topic(&admin, topic).await?;
     let mut config = ProducerConfig::new(bootstrap)?;
     // A batch is sent when it is full of these records, and never earlier.
     (config.linger, config.batch_size) = (Duration::from_millis(20), 1 << 20);

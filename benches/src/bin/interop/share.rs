@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ackflow_client::admin::{Admin, ConfigChange, ConfigResource};
+use ackflow_benches::set_up_group;
+use ackflow_client::admin::Admin;
 use ackflow_client::config::ClientConfig;
 use ackflow_client::share::{ShareConsumer, ShareConsumerConfig};
 use anyhow::bail;
@@ -28,14 +29,8 @@ pub(crate) async fn run(
 ) -> anyhow::Result<()> {
     let topics: BTreeSet<_> = plan(file)?.into_iter().map(|partition| partition.topic).collect();
     let group = format!("interop-{}", isolation.name());
-    let changes = vec![
-        ConfigChange::set("share.auto.offset.reset", "earliest"),
-        ConfigChange::set("share.isolation.level", isolation.name()),
-    ];
-    let admin = Admin::new(ClientConfig::new(bootstrap)?);
-    for (_, result) in admin.alter_configs([(ConfigResource::group(&group), changes)]).await? {
-        result?;
-    }
+    let settings = [("share.auto.offset.reset", "earliest"), ("share.isolation.level", isolation.name())];
+    set_up_group(&Admin::new(ClientConfig::new(bootstrap)?), &group, &settings).await?;
     let mut consumer = ShareConsumer::new(ShareConsumerConfig::builder(bootstrap, &group).build()?)?;
     consumer.subscribe(topics)?;
     let mut seen = 0;
