@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AckType, AcquireMode, AcquiredRange, Acquisition, CommitId, Event, SessionId,
+    AckId, AckRange, AckType, AcquireMode, AcquiredRange, Acquisition, AcquisitionId, CommitId, Event, SessionId,
     ShareConsumerMachine, TopicIdPartition,
 };
 
@@ -52,6 +52,10 @@ impl Part {
             deadline: acquisition.lock_deadline,
             ranges: acquisition.ranges.clone(),
         }
+    }
+
+    fn id(&self) -> AcquisitionId {
+        AcquisitionId { session: self.session, number: self.number }
     }
 
     /// Whether enough of its lock is left to be handed out, as the client has it.
@@ -112,7 +116,7 @@ enum Phase {
 #[derive(Debug)]
 struct Said {
     at: Instant,
-    session: SessionId,
+    acquisition: AcquisitionId,
     ranges: Vec<AckRange>,
     /// Until when the machine had said that the records are locked.
     deadline: Instant,
@@ -260,7 +264,7 @@ impl App {
             part.ranges
         );
         sim.counts.handed_out += part.records();
-        sim.oracle.handed_out((id, self.life), part.session, part.partition, &part.ranges);
+        sim.oracle.handed_out((id, self.life), part.id(), part.partition, &part.ranges);
         machine.taken(sim.now, part.records() as u32);
         let works = self.working_time(sim, part.records());
         self.phase = Phase::Working(part);
@@ -349,14 +353,14 @@ impl App {
         word: AckType,
     ) -> AckId {
         let ranges = part.verdict(word);
-        let ack = machine.acknowledge(sim.now, part.acquisition().id(), part.partition, ranges.clone());
+        let ack = machine.acknowledge(sim.now, part.id(), part.partition, ranges.clone());
         crate::trace!(sim, "m{} says {word:?} of {:?}: {}", self.member, part.ranges, ack.0);
         sim.counts.acknowledgements += 1;
         self.activity += 1;
-        sim.oracle.said((id, self.life), part.session, part.partition, &part.ranges, (ack, word));
+        sim.oracle.said((id, self.life), part.id(), part.partition, &part.ranges, (ack, word));
         let renews = (word == AckType::Renew).then(|| part.clone());
-        let (at, session, deadline) = (sim.now, part.session, part.deadline);
-        self.said.insert(ack, Said { at, session, ranges, deadline, renews });
+        let (at, acquisition, deadline) = (sim.now, part.id(), part.deadline);
+        self.said.insert(ack, Said { at, acquisition, ranges, deadline, renews });
         ack
     }
 
@@ -398,18 +402,18 @@ impl App {
                     .check(said.ranges == ranges, || format!("{id}: {ack:?} ended with other ranges: {ranges:?}"));
                 let member = (id, self.life);
                 // No broker answers in no time.
-                let lost = self.lost_partitions.contains(&(said.session, topic_partition));
+                let lost = self.lost_partitions.contains(&(said.acquisition.session, topic_partition));
                 let unasked = said.at == sim.now && said.at < said.deadline && !lost;
                 if unasked && result == Err(ErrorCode::INVALID_RECORD_STATE) {
-                    sim.oracle.refused_unasked(member, said.session, topic_partition, &ranges, ack);
+                    sim.oracle.refused_unasked(member, said.acquisition, topic_partition, &ranges, ack);
                 }
                 let good = without(&ranges, &failed);
-                sim.oracle.ended(member, said.session, topic_partition, &good, ack, Ok(()));
-                sim.oracle.ended(member, said.session, topic_partition, &failed, ack, result);
+                sim.oracle.ended(member, said.acquisition, topic_partition, &good, ack, Ok(()));
+                sim.oracle.ended(member, said.acquisition, topic_partition, &failed, ack, result);
                 // What could not be renewed may be held all the same: there is more to say about it, for what that is worth.
                 if let Some(mut part) = said.renews {
                     if let Some(deadline) = lock_deadline {
-                        sim.oracle.renewed(member, said.session, topic_partition, &part.ranges, deadline);
+                        sim.oracle.renewed(member, said.acquisition, topic_partition, &part.ranges, deadline);
                         part.deadline = deadline;
                     }
                     // Up to its end a lock has to last that was renewed. Where a member asks for more only when it has nothing, others wait.

@@ -5,6 +5,13 @@
 //! it again, the same in every step, and prints what happens. `ACKFLOW_SIM_RUNS=N` asks for more runs than an ordinary test
 //! makes, and `ACKFLOW_SIM_FIRST=N` for others, as `cargo xtask prove sim` does. The mutations beside the test plant mistakes
 //! that the runs have to notice.
+//!
+//! Seeds that failed for what the judge did not know, and not for what a machine or the cluster did:
+//!
+//! - 417222848, 417229592, 600004087, 600016896, "counts on the lock for too long": a leader forgets a record, and the next one gives it to the
+//!   same member with the same count, before that has the answer of the first (`Oracle::acquired`).
+//! - 700001999, "refused though they are held": the same, in one session, where the leadership went and came back. The caller speaks
+//!   of the first acquisition, which its number tells from the second (`Attempt::told`).
 
 mod app;
 mod chaos;

@@ -247,7 +247,8 @@ impl Sim {
                 change.change.member,
                 change.change.what
             );
-            self.oracle.changed(self.now, &change);
+            let leader = self.cluster.leader(self.oracle.topic_name(change.topic_id), change.partition);
+            self.oracle.changed(self.now, leader.ok().flatten(), &change);
         }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{AckId, AckRange, AckType, AcquiredRange, Acquisition, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{
+    AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, TopicIdPartition,
+};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 use ackflow_testkit::core::{FailedAttempt, GroupChange, RecordEvent};
 
@@ -17,11 +19,13 @@ const CONNECTING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Attempt {
     member: Arc<str>,
+    /// The leader that gave it away.
+    node: Option<i32>,
     delivery_count: i16,
     /// How long the run had gone on when its lock began at the cluster, or was renewed.
     locked_at: Duration,
-    /// The session in which the member's machine was told, and its life.
-    told: Option<(u32, SessionId)>,
+    /// In which life the member's machine was told, and how it calls that.
+    told: Option<(u32, AcquisitionId)>,
     handed_out: bool,
     renewals: u32,
     ended: Option<RecordEvent>,
@@ -84,7 +88,11 @@ impl Oracle {
     }
 
     pub(crate) fn name(&self, topic: Uuid, partition: i32) -> String {
-        format!("{}/{partition}", self.names.get(&topic).map_or("?", String::as_str))
+        format!("{}/{partition}", self.topic_name(topic))
+    }
+
+    pub(crate) fn topic_name(&self, topic: Uuid) -> &str {
+        self.names.get(&topic).map_or("?", String::as_str)
     }
 
     pub(crate) fn topic(&mut self, id: Uuid, name: &str) {
@@ -103,8 +111,8 @@ impl Oracle {
         }
     }
 
-    /// Something happened to records at the cluster.
-    pub(crate) fn changed(&mut self, now: Instant, change: &GroupChange) {
+    /// Something happened to records at the cluster, where their partition has that leader.
+    pub(crate) fn changed(&mut self, now: Instant, leader: Option<i32>, change: &GroupChange) {
         let id = TopicIdPartition { topic_id: change.topic_id, partition: change.partition };
         let (calm, forcing, passed) = (self.calm, self.forcing, now.duration_since(self.start));
         let change = &change.change;
@@ -118,6 +126,7 @@ impl Oracle {
                 assert!(record.done.is_none() && ended, "{}", wrong("the cluster gives away what it does not have"));
                 record.attempts.push(Attempt {
                     member: change.member.clone(),
+                    node: leader,
                     delivery_count: change.delivery_count,
                     locked_at: passed,
                     told: None,
@@ -173,13 +182,16 @@ impl Oracle {
         let deadline = lock_deadline.duration_since(self.start);
         for range in ranges {
             for offset in range.first..=range.last {
+                // A record that its leader forgot comes from the next one with the same count. A member asks a leader again when it has had
+                // the answer to what it asked before, or will never have it: of one leader's attempts the last is the one.
                 let attempt = self.attempts(topic_partition, offset).into_iter().rev().find(|attempt| {
-                    &*attempt.member == id && attempt.delivery_count == range.delivery_count && attempt.told.is_none()
+                    let is_from_there = attempt.node == Some(session.node) && &*attempt.member == id;
+                    is_from_there && attempt.delivery_count == range.delivery_count && attempt.told.is_none()
                 });
                 let Some(attempt) = attempt else {
                     panic!("{id} has {topic_partition:?}@{offset} x{} that nobody gave it", range.delivery_count)
                 };
-                attempt.told = Some((life, *session));
+                attempt.told = Some((life, acquisition.id()));
                 let is_locked = deadline <= attempt.locked_at + lock;
                 assert!(is_locked, "{id} counts on the lock of {topic_partition:?}@{offset} for too long: {attempt:?}");
                 self.checks += 2;
@@ -191,13 +203,13 @@ impl Oracle {
     pub(crate) fn handed_out(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: TopicIdPartition,
         ranges: &[AcquiredRange],
     ) {
         let count = |range: &AcquiredRange| range.delivery_count;
         for (offset, count) in ranges.iter().flat_map(|r| (r.first..=r.last).map(move |offset| (offset, count(r)))) {
-            let attempt = self.told((id, life), session, &partition, (offset, count));
+            let attempt = self.told((id, life), acquisition, &partition, (offset, count));
             // That a session has ended, or a leader moved, takes a while to be told.
             let is_held = attempt.ended.is_none() || was_lost_unseen(attempt);
             assert!(is_held, "{id} is handed {partition:?}@{offset}, which it does not hold: {attempt:?}");
@@ -211,7 +223,7 @@ impl Oracle {
     pub(crate) fn renewed(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: TopicIdPartition,
         ranges: &[AcquiredRange],
         lock_deadline: Instant,
@@ -219,7 +231,7 @@ impl Oracle {
         let (lock, deadline) = (self.lock, lock_deadline.duration_since(self.start));
         let count = |range: &AcquiredRange| range.delivery_count;
         for (offset, count) in ranges.iter().flat_map(|r| (r.first..=r.last).map(move |offset| (offset, count(r)))) {
-            let attempt = self.told((id, life), session, &partition, (offset, count));
+            let attempt = self.told((id, life), acquisition, &partition, (offset, count));
             // Of a record that is done with, a broker takes any word.
             let is_locked = attempt.ended.is_some() || deadline <= attempt.locked_at + lock;
             assert!(is_locked, "{id} counts on the renewed lock of {partition:?}@{offset} for too long: {attempt:?}");
@@ -237,14 +249,14 @@ impl Oracle {
     pub(crate) fn said(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: TopicIdPartition,
         ranges: &[AcquiredRange],
         (ack, word): (AckId, AckType),
     ) {
         for range in ranges {
             for offset in range.first..=range.last {
-                let attempt = self.told((id, life), session, &partition, (offset, range.delivery_count));
+                let attempt = self.told((id, life), acquisition, &partition, (offset, range.delivery_count));
                 attempt.words.push((ack, word));
             }
         }
@@ -254,7 +266,7 @@ impl Oracle {
     pub(crate) fn refused_unasked(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: TopicIdPartition,
         ranges: &[AckRange],
         ack: AckId,
@@ -263,7 +275,7 @@ impl Oracle {
         let mut is_held = true;
         for offset in offsets {
             let is_it = |attempt: &&mut Attempt| {
-                let mine = &*attempt.member == id && attempt.told == Some((life, session));
+                let mine = &*attempt.member == id && attempt.told == Some((life, acquisition));
                 mine && attempt.words.iter().any(|(word, _)| *word == ack)
             };
             let attempt = self.attempts(&partition, offset).into_iter().rev().find(is_it);
@@ -279,7 +291,7 @@ impl Oracle {
     pub(crate) fn ended(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: TopicIdPartition,
         ranges: &[AckRange],
         ack: AckId,
@@ -289,7 +301,7 @@ impl Oracle {
         self.check(!calm || result.is_ok(), || format!("{id}: {ack:?} failed though nothing goes wrong: {result:?}"));
         for offset in ranges.iter().flat_map(|range| range.first..=range.last) {
             let is_it = |attempt: &&mut Attempt| {
-                let mine = &*attempt.member == id && attempt.told == Some((life, session));
+                let mine = &*attempt.member == id && attempt.told == Some((life, acquisition));
                 mine && attempt.words.iter().any(|(word, _)| *word == ack)
             };
             let is_done = self.is_done(&partition, offset);
@@ -347,19 +359,21 @@ impl Oracle {
         records.skip(offset as usize).take(1).flat_map(|record| &mut record.attempts).collect()
     }
 
-    /// The attempt that a machine was told of in a session.
+    /// The attempt that a machine was told of.
     fn told(
         &mut self,
         (id, life): (&str, u32),
-        session: SessionId,
+        acquisition: AcquisitionId,
         partition: &TopicIdPartition,
         (offset, delivery_count): (i64, i16),
     ) -> &mut Attempt {
         let is_it = |attempt: &&mut Attempt| {
-            &*attempt.member == id && attempt.told == Some((life, session)) && attempt.delivery_count == delivery_count
+            &*attempt.member == id
+                && attempt.told == Some((life, acquisition))
+                && attempt.delivery_count == delivery_count
         };
         let found = self.attempts(partition, offset).into_iter().rev().find(is_it);
-        found.unwrap_or_else(|| panic!("{id} was never told of {partition:?}@{offset} in {session:?}"))
+        found.unwrap_or_else(|| panic!("{id} was never told of {partition:?}@{offset} in {acquisition:?}"))
     }
 }
 
