@@ -14,6 +14,7 @@ use ackflow_protocol::wire::{Request, decode_response, encode_request};
 use bytes::Bytes;
 
 use crate::sim::{Sim, What};
+use crate::words::Words;
 
 /// The port of node 1; each other node has the next.
 pub(crate) const FIRST_PORT: u16 = 9092;
@@ -154,7 +155,8 @@ impl Driver {
         self.calls.entry(connection).or_default().push_back(Call { id, kind });
         let event = DriverEvent::TimedOut { connection, id };
         sim.after(sim.plan.request_timeout, What::Driver { member: self.member, life: self.life, event });
-        sim.send_request(connection, frame);
+        let words = Words::of(&request, sim.now);
+        sim.send_request(connection, frame, words);
     }
 
     pub(crate) fn handle(&mut self, sim: &mut Sim, event: DriverEvent) -> Vec<Told> {

@@ -8,6 +8,8 @@
 //!
 //! Seeds that failed for what the judge did not know, and not for what a machine or the cluster did:
 //!
+//! - 947416865, 417220043, 417224183, "nobody said that": a request that its session left behind arrives in the next session of the same
+//!   member, where the epochs meet, and is obeyed about another attempt than it was said of (`words.rs`).
 //! - 417222848, 417229592, 600004087, 600016896, "counts on the lock for too long": a leader forgets a record, and the next one gives it to the
 //!   same member with the same count, before that has the answer of the first (`Oracle::acquired`).
 //! - 700001999, "refused though they are held": the same, in one session, where the leadership went and came back. The caller speaks
@@ -26,6 +28,7 @@ mod runs;
 mod sim;
 mod storm;
 mod trace;
+mod words;
 mod world;
 
 use runs::{number, run_all, trace_of};

@@ -12,11 +12,12 @@ use bytes::Bytes;
 
 use crate::driver::Role;
 use crate::sim::{Sim, What};
+use crate::words::Words;
 
 /// Something that arrives.
 #[derive(Debug)]
 pub(crate) enum Packet {
-    Request(Bytes),
+    Request(Bytes, Words),
     Response(Bytes),
     EndAtNode,
     EndAtMember,
@@ -41,7 +42,7 @@ pub(crate) struct Link {
     response_at: Instant,
     /// Whether the node is at work for it, and what waits until it is not.
     busy: bool,
-    backlog: VecDeque<Bytes>,
+    backlog: VecDeque<(Bytes, Words)>,
 }
 
 #[derive(Debug, Default)]
@@ -94,13 +95,13 @@ impl Sim {
         stalled.max(self.now) + self.latency()
     }
 
-    pub(crate) fn send_request(&mut self, connection: u64, frame: Bytes) {
+    pub(crate) fn send_request(&mut self, connection: u64, frame: Bytes, words: Words) {
         let Some(node) = self.net.links.get(&connection).filter(|link| !link.cut).map(|link| link.node) else { return };
         let at = self.arrival(node);
         if let Some(link) = self.net.links.get_mut(&connection) {
             link.request_at = link.request_at.max(at);
             let at = link.request_at;
-            self.schedule(at, What::Packet(connection, Packet::Request(frame)));
+            self.schedule(at, What::Packet(connection, Packet::Request(frame, words)));
         }
     }
 
@@ -158,26 +159,32 @@ impl Sim {
     }
 
     /// A packet arrives at a node, or the end of a connection.
-    pub(crate) fn at_node(&mut self, connection: u64, frame: Option<Bytes>) {
+    pub(crate) fn at_node(&mut self, connection: u64, request: Option<(Bytes, Words)>) {
         let Some(link) = self.net.links.get_mut(&connection).filter(|link| link.at_node) else { return };
-        match frame {
+        match request {
             Some(_) if link.lost_requests => return,
-            Some(frame) if link.busy => return link.backlog.push_back(frame),
-            Some(frame) => self.handle(connection, frame),
+            Some(request) if link.busy => return link.backlog.push_back(request),
+            Some((frame, words)) => self.handle(connection, frame, words),
             None => {
                 link.at_node = false;
                 self.cluster.disconnected(self.now, ConnectionId(connection));
+                self.oracle.arrived.remove(connection);
             }
         }
         self.pump_cluster();
     }
 
     /// A node handles a request.
-    fn handle(&mut self, connection: u64, frame: Bytes) {
+    fn handle(&mut self, connection: u64, frame: Bytes, words: Words) {
         let (header, body) = decode_request_header(frame.slice(SIZE_LENGTH..), ApiKey::request_is_flexible)
             .expect("members send what can be read");
         self.counts.request(header.request_api_key);
+        self.oracle.arrived.insert(connection, words);
         let answer = self.cluster.handle(self.now, ConnectionId(connection), &header, body);
+        self.take_history();
+        if !matches!(answer, Answer::Parked) {
+            self.oracle.arrived.remove(connection);
+        }
         let link = self.net.links.get_mut(&connection).expect("it has just sent a request");
         match answer {
             Answer::Reply(frame) => self.send_response(connection, frame),
@@ -195,17 +202,19 @@ impl Sim {
     pub(crate) fn pump_cluster(&mut self) {
         self.take_history();
         while let Some(output) = self.cluster.poll(self.now) {
+            self.take_history();
             match output {
                 Output::Reply(ConnectionId(connection), frame) => {
+                    self.oracle.arrived.remove(connection);
                     self.send_response(connection, frame);
                     self.next_of_backlog(connection);
                 }
                 Output::Silent(ConnectionId(connection)) => self.next_of_backlog(connection),
                 Output::Cut(ConnectionId(connection), _) | Output::Close(ConnectionId(connection), _) => {
+                    self.oracle.arrived.remove(connection);
                     self.closed_by_node(connection);
                 }
             }
-            self.take_history();
         }
         self.take_history();
     }
@@ -213,14 +222,14 @@ impl Sim {
     fn next_of_backlog(&mut self, connection: u64) {
         let Some(link) = self.net.links.get_mut(&connection) else { return };
         link.busy = false;
-        while let Some(frame) = self
+        while let Some((frame, words)) = self
             .net
             .links
             .get_mut(&connection)
             .filter(|link| !link.busy && link.at_node)
             .and_then(|link| link.backlog.pop_front())
         {
-            self.handle(connection, frame);
+            self.handle(connection, frame, words);
         }
     }
 
@@ -248,7 +257,9 @@ impl Sim {
                 change.change.what
             );
             let leader = self.cluster.leader(self.oracle.topic_name(change.topic_id), change.partition);
-            self.oracle.changed(self.now, leader.ok().flatten(), &change);
+            let links = &self.net.links;
+            let is_left = |connection| links.get(&connection).is_none_or(|link| !link.at_member);
+            self.oracle.changed(self.now, leader.ok().flatten(), &change, is_left);
         }
     }
 }

@@ -11,6 +11,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 use ackflow_testkit::core::{FailedAttempt, GroupChange, RecordEvent};
 
 use crate::plan::Plan;
+use crate::words::{Arrived, Obeyed};
 
 /// How long it may take to make a connection.
 const CONNECTING: Duration = Duration::from_secs(2);
@@ -22,13 +23,18 @@ struct Attempt {
     /// The leader that gave it away.
     node: Option<i32>,
     delivery_count: i16,
+    began: Instant,
     /// How long the run had gone on when its lock began at the cluster, or was renewed.
     locked_at: Duration,
     /// In which life the member's machine was told, and how it calls that.
     told: Option<(u32, AcquisitionId)>,
     handed_out: bool,
+    /// How often the member's word about it renewed its lock, and how often that or a late one of the member did.
     renewals: u32,
+    unsure_renewals: u32,
     ended: Option<RecordEvent>,
+    /// By whose word, where it was by one.
+    ended_by: Option<Obeyed>,
     /// Whether it ended in a way that no member can see for itself: because the run wanted it to, or while a word about it was
     /// under way.
     unseen: bool,
@@ -40,6 +46,29 @@ struct Attempt {
 struct Record {
     attempts: Vec<Attempt>,
     done: Option<RecordEvent>,
+}
+
+impl Attempt {
+    fn has_word(&self, word: AckType) -> bool {
+        self.words.iter().any(|(_, said)| *said == word)
+    }
+
+    /// Whether the cluster obeyed a word about it; `None` where nobody can tell.
+    fn was_obeyed(&self, word: AckType) -> Option<bool> {
+        let is_end = match (word, self.ended) {
+            (AckType::Renew, _) if self.renewals == 0 && self.unsure_renewals > 0 => return None,
+            (AckType::Renew, _) => return Some(self.renewals > 0),
+            (AckType::Accept, Some(RecordEvent::Accepted)) => true,
+            (AckType::Reject, Some(RecordEvent::Rejected)) => true,
+            (AckType::Gap, Some(RecordEvent::Gap)) => true,
+            (AckType::Release, Some(RecordEvent::Failed { cause: FailedAttempt::Released, .. })) => true,
+            _ => false,
+        };
+        match self.ended_by {
+            Some(Obeyed::Unsure) if is_end => None,
+            by => Some(is_end && by == Some(Obeyed::Own)),
+        }
+    }
 }
 
 /// Judges a run. What is wrong ends it by a panic.
@@ -54,6 +83,7 @@ pub(crate) struct Oracle {
     partitions: BTreeMap<TopicIdPartition, Vec<Record>>,
     /// Whether locks end now because the run wants it.
     pub(crate) forcing: bool,
+    pub(crate) arrived: Arrived,
     pub(crate) checks: u64,
     /// Records that were accepted, rejected, and archived at the delivery limit.
     pub(crate) accepted: u64,
@@ -73,6 +103,7 @@ impl Oracle {
             names: BTreeMap::new(),
             partitions: BTreeMap::new(),
             forcing: false,
+            arrived: Arrived::default(),
             checks: 0,
             accepted: 0,
             rejected: 0,
@@ -112,7 +143,13 @@ impl Oracle {
     }
 
     /// Something happened to records at the cluster, where their partition has that leader.
-    pub(crate) fn changed(&mut self, now: Instant, leader: Option<i32>, change: &GroupChange) {
+    pub(crate) fn changed(
+        &mut self,
+        now: Instant,
+        leader: Option<i32>,
+        change: &GroupChange,
+        is_left: impl Fn(u64) -> bool,
+    ) {
         let id = TopicIdPartition { topic_id: change.topic_id, partition: change.partition };
         let (calm, forcing, passed) = (self.calm, self.forcing, now.duration_since(self.start));
         let change = &change.change;
@@ -127,19 +164,22 @@ impl Oracle {
                 record.attempts.push(Attempt {
                     member: change.member.clone(),
                     node: leader,
+                    began: now,
                     delivery_count: change.delivery_count,
                     locked_at: passed,
                     told: None,
                     handed_out: false,
                     renewals: 0,
+                    unsure_renewals: 0,
                     ended: None,
+                    ended_by: None,
                     unseen: false,
                     words: Vec::new(),
                 });
                 continue;
             }
-            let attempt = record.attempts.last_mut().filter(|attempt| attempt.ended.is_none());
-            let attempt = attempt.unwrap_or_else(|| panic!("{}", wrong("the cluster ends what nobody holds")));
+            let last = record.attempts.split_last_mut().filter(|(attempt, _)| attempt.ended.is_none());
+            let (attempt, before) = last.unwrap_or_else(|| panic!("{}", wrong("the cluster ends what nobody holds")));
             assert_eq!(attempt.member, change.member, "{}", wrong("the cluster mistakes one member for another"));
             let word = match change.what {
                 RecordEvent::Accepted => Some(AckType::Accept),
@@ -149,18 +189,31 @@ impl Oracle {
                 RecordEvent::Failed { cause: FailedAttempt::Released, .. } => Some(AckType::Release),
                 _ => None,
             };
-            match word {
-                Some(word) => {
-                    let said = attempt.words.iter().any(|(_, said)| *said == word);
-                    assert!(said, "{}", wrong("nobody said that"));
-                }
-                None => assert!(!calm, "{}", wrong("an attempt is lost though nothing goes wrong")),
-            }
+            let obeyed = word.map(|word| {
+                let obeyed = self.arrived.obey(&change.member, (id, offset), word, attempt.began, &is_left);
+                let obeyed = obeyed.unwrap_or_else(|| panic!("{}", wrong("nobody sent that")));
+                let mine = before.iter().filter(|earlier| earlier.member == attempt.member);
+                let (own, late) = (attempt.has_word(word), mine.clone().any(|earlier| earlier.has_word(word)));
+                let said = obeyed != Obeyed::Late && own || obeyed != Obeyed::Own && late;
+                assert!(said, "{}", wrong("nobody said that"));
+                obeyed
+            });
+            assert!(obeyed.is_some() || !calm, "{}", wrong("an attempt is lost though nothing goes wrong"));
+            assert!(
+                obeyed.is_none_or(|by| by == Obeyed::Own) || !calm,
+                "{}",
+                wrong("a word is late though nothing goes wrong")
+            );
             if change.what == RecordEvent::Renewed {
-                attempt.renewals += 1;
+                match obeyed {
+                    Some(Obeyed::Own) => attempt.renewals += 1,
+                    Some(Obeyed::Unsure) => attempt.unsure_renewals += 1,
+                    _ => {}
+                }
                 attempt.locked_at = passed;
                 continue;
             }
+            attempt.ended_by = obeyed;
             (attempt.ended, attempt.unseen) = (Some(change.what), forcing || !attempt.words.is_empty());
             match change.what {
                 RecordEvent::Accepted => self.accepted += 1,
@@ -311,16 +364,17 @@ impl Oracle {
             let later: Vec<AckType> = attempt.words[at..].iter().map(|(_, word)| *word).collect();
             // It alone can be what happened.
             let is_only = later.len() == 1 && attempt.words[..at].iter().all(|(_, earlier)| *earlier != later[0]);
-            let applied = later.iter().any(|word| was_applied(attempt, *word));
+            let applied: Vec<Option<bool>> = later.iter().map(|word| attempt.was_obeyed(*word)).collect();
             match result {
                 // Of a record that is done with, and below the start, a broker takes any word.
                 Ok(()) => assert!(
-                    applied || is_done && was_lost_unseen(attempt),
+                    applied.iter().any(|obeyed| *obeyed != Some(false)) || is_done && was_lost_unseen(attempt),
                     "{id}: {ack:?} of {partition:?}@{offset} ended well and never happened: {attempt:?}"
                 ),
                 // Where the answer got lost, nobody knows.
                 Err(ErrorCode::INVALID_RECORD_STATE) if is_only => {
-                    assert!(!applied, "{id}: {ack:?} of {partition:?}@{offset} failed and happened: {attempt:?}");
+                    let happened = applied.contains(&Some(true));
+                    assert!(!happened, "{id}: {ack:?} of {partition:?}@{offset} failed and happened: {attempt:?}");
                 }
                 Err(code) => {
                     assert!(
@@ -380,19 +434,9 @@ impl Oracle {
 /// Whether a record was taken from the member in a way that it cannot see for itself.
 fn was_lost_unseen(attempt: &Attempt) -> bool {
     match attempt.ended {
+        _ if attempt.ended_by == Some(Obeyed::Late) => true,
         Some(RecordEvent::Failed { cause: FailedAttempt::LockExpired, .. }) => attempt.unseen,
         Some(RecordEvent::Failed { cause: FailedAttempt::SessionEnded, .. } | RecordEvent::Forgotten) => true,
-        _ => false,
-    }
-}
-
-fn was_applied(attempt: &Attempt, word: AckType) -> bool {
-    match (word, attempt.ended) {
-        (AckType::Renew, _) => attempt.renewals > 0,
-        (AckType::Accept, Some(RecordEvent::Accepted)) => true,
-        (AckType::Reject, Some(RecordEvent::Rejected)) => true,
-        (AckType::Gap, Some(RecordEvent::Gap)) => true,
-        (AckType::Release, Some(RecordEvent::Failed { cause: FailedAttempt::Released, .. })) => true,
         _ => false,
     }
 }

@@ -177,7 +177,7 @@ impl World {
 
     fn packet(&mut self, connection: u64, packet: Packet) {
         match packet {
-            Packet::Request(frame) => self.sim.at_node(connection, Some(frame)),
+            Packet::Request(frame, words) => self.sim.at_node(connection, Some((frame, words))),
             Packet::EndAtNode => self.sim.at_node(connection, None),
             Packet::Response(frame) => {
                 if let Some((member, life)) = self.sim.at_member(connection, false)
