@@ -115,6 +115,14 @@ impl ShareSession {
         self.is_open() && !self.listed.is_subset(&self.wanted)
     }
 
+    /// The broker serves partitions that the session never listed: a request that another session of this member left behind has opened it
+    /// in place of this one, and the epochs met. What else it lists nobody knows: the next fetch lists all that is wanted, and forgets these.
+    pub(crate) fn mistaken(&mut self, served: Vec<TopicIdPartition>) {
+        if self.is_open() && !served.is_empty() {
+            self.listed = served.into_iter().collect();
+        }
+    }
+
     /// Takes the epoch for a fetch, opening the session where there is none; `None` while it opens or closes. The
     /// request may list no partition but those of the step and wanted ones, or the broker would serve partitions that
     /// are never forgotten: acknowledgements of others go by ShareAcknowledge, which adds nothing to the session.
@@ -246,6 +254,18 @@ mod tests {
         assert!(!session.has_to_forget());
         let step = session.begin_fetch().unwrap();
         assert_eq!(step, FetchStep { epoch: 2, add: vec![], forget: vec![] });
+    }
+
+    #[test]
+    fn a_session_that_lists_what_it_never_did_is_told_all_that_is_wanted() {
+        let mut session = open(&[0, 1]);
+        session.mistaken(vec![partition(5)]);
+        assert!(session.has_to_forget());
+        let step = session.begin_fetch().unwrap();
+        assert_eq!(step, FetchStep { epoch: 1, add: vec![partition(0), partition(1)], forget: vec![partition(5)] });
+        session.accepted();
+        session.mistaken(Vec::new());
+        assert_eq!(session.begin_fetch().unwrap(), FetchStep { epoch: 2, add: vec![], forget: vec![] });
     }
 
     #[test]

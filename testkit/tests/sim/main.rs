@@ -14,6 +14,9 @@
 //!   same member with the same count, before that has the answer of the first (`Oracle::acquired`).
 //! - 700001999, "refused though they are held": the same, in one session, where the leadership went and came back. The caller speaks
 //!   of the first acquisition, which its number tells from the second (`Attempt::told`).
+//!
+//! What the machine did wrong: 700071059 and 820001881, "61 requests of sessions in a second". A fetch that opened a session of an earlier life came
+//! late and took the place of the member's session, with partitions of a topic that was gone; the machine asked in a loop.
 
 mod app;
 mod chaos;

@@ -74,17 +74,23 @@ impl ShareConsumerMachine {
         }
         let mut is_empty = true;
         let mut records = 0;
+        let mut unlisted = Vec::new();
         for topic in response.responses {
             for partition in topic.partitions {
                 let topic_partition =
                     TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
-                is_empty &= partition.acquired_records.is_empty() && partition.error_code.is_none();
+                let is_listed = self.nodes.get(&node_id).is_some_and(|node| node.session.lists(topic_partition));
+                if !is_listed {
+                    unlisted.push(topic_partition);
+                }
+                is_empty &= !is_listed || partition.acquired_records.is_empty() && partition.error_code.is_none();
                 records += self.fetched_partition(now, node_id, request, topic_partition, partition);
             }
         }
         let policy = self.retry_policy(request.kind);
         let Some(node) = self.nodes.get_mut(&node_id) else { return };
         node.ledger.answered_rest(now, ErrorCode::INVALID_RECORD_STATE, policy);
+        node.session.mistaken(unlisted);
         node.answered = Some(now);
         if let (Kind::Fetch { asked }, 1..) = (request.kind, records) {
             node.acquired = Some(now);

@@ -290,6 +290,35 @@ fn row_22_unknown_partitions_are_skipped_and_both_forms_of_no_records_are_none()
     assert!(rig.errors().is_empty());
 }
 
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - node.session.mistaken(unlisted);
+// + drop(unlisted);
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - is_empty &= !is_listed || partition.acquired_records.is_empty() && partition.error_code.is_none();
+// + is_empty &= partition.acquired_records.is_empty() && partition.error_code.is_none();
+#[test]
+fn a_session_that_another_one_of_the_member_took_the_place_of_is_told_its_partitions_again() {
+    let mut rig = Rig::joined(&[1, 1]);
+    let opening = rig.take_session(1);
+    rig.respond(&opening, fetched(vec![]));
+    rig.sleep(ms(20));
+    let fetch = rig.take_session(1);
+    assert_eq!((fetch.epoch(), fetch.fetch().topics.len()), (1, 0));
+    // The fetch that opened a session of an earlier life came late: its topic is gone since.
+    let gone = Uuid([8; 16]);
+    let answered = rig.now;
+    rig.respond(&fetch, fetched_of(gone, vec![partition_error(0, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)]));
+    rig.sleep(ms(20));
+    let fetch = rig.take_session(1);
+    assert!(fetch.at > answered, "the broker is asked in a loop");
+    assert_eq!(fetch.epoch(), 2);
+    let listed: Vec<i32> =
+        fetch.fetch().topics.iter().flat_map(|topic| &topic.partitions).map(|listed| listed.partition_index).collect();
+    let forgotten: Vec<Uuid> = fetch.fetch().forgotten_topics_data.iter().map(|topic| topic.topic_id).collect();
+    assert_eq!((listed, forgotten), (vec![0, 1], vec![gone]));
+    assert!(rig.lost_sessions().is_empty());
+}
+
 // Mutation: protocol/src/machine/share_consumer/demand.rs
 // - self.buffered += u64::from(records);
 // +
