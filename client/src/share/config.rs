@@ -39,6 +39,7 @@ pub struct ShareConsumerConfig {
     /// `share.acknowledgement.mode`. The owned consumer does not regard it.
     pub acknowledgement_mode: AcknowledgementMode,
     /// `share.acquire.mode`. `record_limit` takes brokers of Kafka 4.2 or later: older ones are told of, and nothing is acquired from them.
+    /// While `max.poll.records` records are undecided, a poll waits until some are settled.
     pub acquire_mode: AcquireMode,
     /// `max.poll.records`: no poll returns more.
     pub max_poll_records: u32,

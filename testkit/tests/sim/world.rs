@@ -231,9 +231,9 @@ impl World {
         // What vanished members held is free when their locks end, and what was assigned to them when their sessions do.
         let mut within = plan.lock + plan.session_timeout + 2 * plan.request_timeout + Duration::from_secs(60);
         if plan.acquire_mode == AcquireMode::RecordLimit {
-            // Leaders are asked one after the other, and each may hold the fetch.
+            // Leaders are asked one after the other, and none may hold the fetch while another has records.
             let polls = self.sim.counts.produced / u64::from(plan.max_poll_records);
-            within += (plan.fetch_max_wait + Duration::from_millis(100)) * polls as u32;
+            within += Duration::from_millis(100) * polls as u32;
         }
         self.phase = Phase::Draining { until: self.sim.now + within };
     }

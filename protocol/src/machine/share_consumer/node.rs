@@ -38,6 +38,9 @@ const FIRST_WORD_AT_END: Duration = Duration::from_millis(10);
 /// behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
+/// For how long a broker that had nothing is taken to have nothing still: where one broker is asked at a time, the others come first.
+const DRY: Duration = BUSY_WAIT;
+
 /// How often the leaders of partitions are asked for whose broker is lost, whether or not the caller wants records now.
 const LOOK_FOR_LEADER: Duration = Duration::from_millis(200);
 
@@ -82,6 +85,8 @@ pub(super) struct Node {
     pub(super) acquired: Option<Instant>,
     /// Whether that was less than the broker was asked for.
     pub(super) at_end: bool,
+    /// When it said that it has nothing, if that was its last word about records.
+    pub(super) had_nothing: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -142,6 +147,7 @@ impl Node {
             answered: None,
             acquired: None,
             at_end: false,
+            had_nothing: None,
         }
     }
 
@@ -153,6 +159,11 @@ impl Node {
     /// Whether a fetch for records is out.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.in_flight, Some(InFlight { kind: Kind::Fetch { asked: 1.. }, .. }))
+    }
+
+    /// Whether it had nothing a moment ago.
+    pub(super) fn is_dry(&self, now: Instant) -> bool {
+        self.had_nothing.is_some_and(|at| now < at + DRY)
     }
 
     /// Whether the records of a session can be acknowledged.

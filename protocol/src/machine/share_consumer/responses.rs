@@ -92,9 +92,12 @@ impl ShareConsumerMachine {
         node.ledger.answered_rest(now, ErrorCode::INVALID_RECORD_STATE, policy);
         node.session.mistaken(unlisted);
         node.answered = Some(now);
-        if let (Kind::Fetch { asked }, 1..) = (request.kind, records) {
-            node.acquired = Some(now);
-            node.at_end = records < asked / 2;
+        if let Kind::Fetch { asked: asked @ 1.. } = request.kind {
+            node.had_nothing = is_empty.then_some(now);
+            if records > 0 {
+                node.acquired = Some(now);
+                node.at_end = records < asked / 2;
+            }
         }
         // A broker that has nothing holds the fetch. One that answers at once would be asked in a loop.
         let early = request.written + request.max_wait.min(BUSY_WAIT);

@@ -228,7 +228,7 @@ impl ShareConsumerMachine {
         let ask = self.ask(now);
         let lock_timeout = self.lock_timeout.unwrap_or(super::DEFAULT_LOCK);
         let one_at_a_time = self.options.acquire_mode == AcquireMode::RecordLimit;
-        for id in self.turns() {
+        for id in self.turns(now) {
             let is_taken = one_at_a_time && self.nodes.values().any(Node::is_asking);
             let ask = ask.filter(|_| !is_taken);
             let last_taken = self.demand.last_taken();
@@ -253,12 +253,13 @@ impl ShareConsumerMachine {
     }
 
     /// The nodes in the order in which they get their turn: where one broker is asked for records at a time, the one
-    /// after the last.
-    fn turns(&self) -> Vec<i32> {
+    /// after the last, and those that had nothing a moment ago at the end.
+    fn turns(&self, now: Instant) -> Vec<i32> {
         let mut turns: Vec<i32> = self.nodes.keys().copied().collect();
-        if let Some(last) = self.last_asked {
-            let next = turns.partition_point(|id| *id <= last);
+        if self.options.acquire_mode == AcquireMode::RecordLimit {
+            let next = self.last_asked.map_or(0, |last| turns.partition_point(|id| *id <= last));
             turns.rotate_left(next);
+            turns.sort_by_key(|id| self.nodes[id].is_dry(now));
         }
         turns
     }
@@ -278,25 +279,33 @@ impl ShareConsumerMachine {
         self.nodes.values().filter(|node| !node.session.wanted().is_empty()).count()
     }
 
+    /// How long a broker may hold a fetch for records.
+    fn max_wait(&self, now: Instant, node_id: i32) -> Duration {
+        let is_busy = |node: &Node| !node.ledger.is_empty();
+        let (idle_wait, is_busy) = match self.options.acquire_mode {
+            AcquireMode::BatchOptimized => (self.options.fetch_max_wait, self.nodes.get(&node_id).is_some_and(is_busy)),
+            // Brokers are asked one after the other, and records may be at any of them: one that has none must not keep
+            // the caller from those of another. So each is first asked what it has right now.
+            AcquireMode::RecordLimit => {
+                let leaders = self.leaders().max(1) as u32;
+                if leaders > 1 && self.nodes.get(&node_id).is_some_and(|node| !node.is_dry(now)) {
+                    return Duration::ZERO;
+                }
+                (self.options.fetch_max_wait / leaders, self.nodes.values().any(is_busy))
+            }
+        };
+        if is_busy { idle_wait.min(BUSY_WAIT) } else { idle_wait }
+    }
+
     fn send(&mut self, now: Instant, node_id: i32, step: Step) {
         let id = self.request_id();
-        let leaders = self.leaders();
+        let max_wait = self.max_wait(now, node_id);
         let Some(node) = self.nodes.get_mut(&node_id) else { return };
         let (kind, request, max_wait, opening) = match step {
             Step::Wait(_) => return,
             Step::Fetch(ask) => {
                 let acks = if node.session.is_open() { node.ledger.take(now) } else { Vec::new() };
-                let is_busy = !node.ledger.is_empty();
-                let idle_wait = match self.options.acquire_mode {
-                    AcquireMode::BatchOptimized => self.options.fetch_max_wait,
-                    // Brokers are asked one after the other, and records may be at any of them.
-                    AcquireMode::RecordLimit => self.options.fetch_max_wait / leaders.max(1) as u32,
-                };
-                let max_wait = match ask {
-                    None => Duration::ZERO,
-                    Some(_) if is_busy => idle_wait.min(BUSY_WAIT),
-                    Some(_) => idle_wait,
-                };
+                let max_wait = ask.map_or(Duration::ZERO, |_| max_wait);
                 let Some(step) = node.session.begin_fetch() else { return };
                 let opening = step.epoch == 0;
                 if opening {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{rig::*, script::*};
 use crate::{
-    machine::{AckType, AcquireMode, AcquiredRange, ClientRequest, ClientResponse, Event, MachineErrorKind},
+    machine::{AckType, AcquiredRange, ClientRequest, ClientResponse, Event, MachineErrorKind},
     messages::share_fetch::{
         AcquiredRecords, LeaderIdAndEpoch, PartitionData, ShareFetchResponse, ShareFetchableTopicResponse,
     },
@@ -446,47 +446,6 @@ fn a_broker_that_answers_at_once_with_nothing_is_not_asked_in_a_loop() {
         rig.sleep(ms(1));
     }
     assert!(fetches <= 52, "{fetches}");
-}
-
-#[test]
-fn record_limit_never_holds_more_than_max_poll_records_and_asks_one_broker_at_a_time() {
-    let mut rig = Rig::joined_with(&[1, 2], |options| {
-        options.acquire_mode = AcquireMode::RecordLimit;
-        options.max_poll_records = 10;
-    });
-    let fetch = rig.take_session(1);
-    assert_eq!((fetch.fetch().max_records, fetch.fetch().share_acquire_mode), (10, 1));
-    assert_eq!(fetch.fetch().max_wait_ms, 250, "the other broker gets its turn");
-    assert!(rig.try_session(2).is_none());
-    rig.respond(&fetch, fetched(vec![]));
-    rig.sleep(ms(20));
-    let fetch = rig.take_session(2);
-    assert!(rig.try_session(1).is_none());
-    rig.respond(&fetch, fetched(vec![acquired(1, 0, 6)]));
-    let acquisition = rig.take();
-    rig.sleep(ms(100));
-    assert!(rig.try_session(1).is_none() && rig.try_session(2).is_none(), "nothing ahead of the caller");
-    rig.polled();
-    let fetch = rig.take_session(1);
-    assert_eq!(fetch.fetch().max_records, 3);
-    rig.respond(&fetch, fetched(vec![acquired(0, 0, 2)]));
-    rig.polled();
-    rig.taken(3);
-    rig.polled();
-    rig.sleep(ms(100));
-    assert!(rig.try_session(1).is_none() && rig.try_session(2).is_none(), "ten are undecided");
-    rig.acknowledge(acquisition.session, partition(1), &[accept(0, 6)]);
-    // Its own broker or the other: seven may be asked for.
-    rig.sleep(ms(6));
-    let asked: Vec<i32> = rig
-        .sent
-        .iter()
-        .filter_map(|sent| match &sent.request {
-            ClientRequest::ShareFetch(request) => Some(request.max_records),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(asked, [7]);
 }
 
 #[test]

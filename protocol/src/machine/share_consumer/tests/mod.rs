@@ -10,6 +10,7 @@ mod leaders;
 mod leaving;
 mod old_brokers;
 mod patterns;
+mod record_limit;
 mod renewal;
 mod rig;
 mod script;
