@@ -57,7 +57,7 @@ impl Member {
     async fn race(&mut self, random: &mut Random) -> Result<bool> {
         match self {
             Self::Implicit(member) => member.race(random).await,
-            Self::Owned(member) if member.is_full() => member.settle_one(random).await,
+            Self::Owned(member) if member.is_full(random) => member.settle_one(random).await,
             Self::Owned(member) => member.race(random).await,
             Self::Explicit(member) => member.race(random).await,
         }
