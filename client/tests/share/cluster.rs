@@ -16,8 +16,9 @@ use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, 
 use ackflow_protocol::records::{BatchBuilder, BatchOptions};
 use ackflow_protocol::wire::Uuid;
 use ackflow_testkit::EmbeddedBroker;
+use ackflow_testkit::core::ShareRecordState;
 
-use crate::journal;
+use crate::journal::Journal;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -35,18 +36,16 @@ pub(crate) struct Cluster {
     changes: AtomicU64,
 }
 
-/// Fails a test that hangs.
+/// Fails a test that hangs, and tells what one that fails said and heard last.
 pub(crate) async fn within_a_minute(test: impl Future<Output = ()>) {
-    if tokio::time::timeout(60 * SECOND, test).await.is_err() {
-        panic!("the test takes more than a minute{}", journal::end());
-    }
+    let _journal = Journal::keep();
+    tokio::time::timeout(60 * SECOND, test).await.expect("the test takes more than a minute");
 }
 
 impl Cluster {
     /// The real Kafka that the environment names.
     pub(crate) async fn real() -> Self {
         let bootstrap = std::env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka");
-        journal::keep();
         Self::new(bootstrap, None).await
     }
 
@@ -69,6 +68,10 @@ impl Cluster {
     pub(crate) async fn three_nodes() -> Self {
         let broker = EmbeddedBroker::builder().fast().nodes(3).start().await.unwrap();
         Self::new(broker.bootstrap_servers(), Some(broker)).await
+    }
+
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.embedded.is_some()
     }
 
     /// The embedded broker, where it is one.
@@ -197,6 +200,26 @@ impl Cluster {
         consumer
     }
 
+    /// Waits until the brokers know that the connections of all members have ended. A session that is opened before is the old one, taken over:
+    /// what was held in it stays locked. A process that takes the place of a dead one does not start that fast.
+    pub(crate) async fn has_noticed_that_all_are_gone(&self) {
+        let Some(broker) = &self.embedded else {
+            // A real one does not tell; it answers what it was asked first, which takes 20 ms at most.
+            return tokio::time::sleep(SECOND / 4).await;
+        };
+        let produced = self.produced.lock().unwrap().clone();
+        eventually("the end of all locks", async || {
+            for partition in &produced {
+                let records = broker.share_records(&self.group, &self.topic, *partition).await.ok()?;
+                if records.iter().any(|records| matches!(records.state, ShareRecordState::Acquired { .. })) {
+                    return None;
+                }
+            }
+            Some(())
+        })
+        .await;
+    }
+
     /// Waits until the group has nothing left to deliver or to acknowledge.
     pub(crate) async fn no_lag_is_left(&self) {
         eventually("lag 0", async || (self.lag().await == Some(0)).then_some(())).await;
@@ -220,7 +243,7 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{what} did not come within 20 s{}", journal::end());
+    panic!("{what} did not come within 20 s");
 }
 
 fn unique(prefix: &str) -> String {

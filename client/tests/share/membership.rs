@@ -52,7 +52,10 @@ pub(crate) async fn a_consumer_that_is_dropped_gives_its_records_back_at_once(cl
     drop(consumer);
     let mut consumer = cluster.owned(cluster.config());
     let again = consumer.poll(20 * SECOND).await.unwrap().unwrap();
-    assert_eq!((again.len(), again.max_delivery_count()), (10, 2));
+    assert_eq!(again.len(), 10);
+    // A real broker may unload the group, whose last member this was, before it has written that a delivery is over.
+    let counts = if cluster.is_embedded() { 2..=2 } else { 1..=2 };
+    assert!(counts.contains(&again.max_delivery_count()), "{}", again.max_delivery_count());
     assert!(dropped.elapsed() < 10 * SECOND, "a lock would have lasted 30 s");
     again.accept().await.unwrap();
     consumer.close(10 * SECOND).await.unwrap();
@@ -100,6 +103,7 @@ pub(crate) async fn a_member_that_comes_back_under_its_id_takes_the_place_of_its
     ended.await.unwrap();
     // Its sockets are closed when this is done, as when a process is killed.
     tokio::task::spawn_blocking(move || dying.shutdown_timeout(5 * SECOND)).await.unwrap();
+    cluster.has_noticed_that_all_are_gone().await;
     let begun = Instant::now();
     let mut consumer = cluster.owned(config());
     let mut seen = Seen::default();
