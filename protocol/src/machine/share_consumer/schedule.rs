@@ -18,7 +18,7 @@ use crate::{
         error::{Feature, MachineError, MachineErrorKind},
         membership::MembershipEvent,
         metadata::{MetadataEvent, Urgency},
-        types::{self, ClientRequest, Destination, Event, Output, TopicIdPartition, earlier},
+        types::{self, ClientRequest, Destination, Event, Output, RequestId, TopicIdPartition, earlier},
     },
     wire::{ErrorCode, Uuid},
 };
@@ -80,15 +80,8 @@ impl ShareConsumerMachine {
                 types::Step::Event(event) => self.take_membership_event(now, event),
                 types::Step::Send(request) => {
                     if let Some(address) = self.coordinator.address().cloned() {
-                        let id = self.request_id();
-                        self.pending.heartbeat = Some(id);
-                        let request = ClientRequest::Heartbeat(request);
-                        self.outputs.push_back(Output::Send {
-                            id,
-                            to: Destination::Coordinator(address),
-                            request,
-                            least_version: 0,
-                        });
+                        let to = Destination::Coordinator(address);
+                        self.pending.heartbeat = Some(self.ask_of(to, ClientRequest::Heartbeat(request)));
                     }
                 }
                 types::Step::Wait(heartbeat) => {
@@ -101,15 +94,8 @@ impl ShareConsumerMachine {
                             self.fail_with(error);
                         }
                         types::Step::Send(request) => {
-                            let id = self.request_id();
-                            self.pending.coordinator = Some(id);
                             let request = ClientRequest::FindCoordinator(request);
-                            self.outputs.push_back(Output::Send {
-                                id,
-                                to: Destination::Any,
-                                request,
-                                least_version: 0,
-                            });
+                            self.pending.coordinator = Some(self.ask_of(Destination::Any, request));
                         }
                         types::Step::Wait(coordinator) => return earlier(heartbeat, coordinator),
                     }
@@ -139,10 +125,7 @@ impl ShareConsumerMachine {
                 types::Step::Event(MetadataEvent::Matched(topics)) => self.matched(&topics),
                 types::Step::Event(MetadataEvent::Failed(error)) => self.fail_with(error),
                 types::Step::Send(request) => {
-                    let id = self.request_id();
-                    self.pending.metadata = Some(id);
-                    let request = ClientRequest::Metadata(request);
-                    self.outputs.push_back(Output::Send { id, to: Destination::Any, request, least_version: 0 });
+                    self.pending.metadata = Some(self.ask_of(Destination::Any, ClientRequest::Metadata(request)));
                 }
                 types::Step::Wait(wait) => return wait,
             }
@@ -348,6 +331,13 @@ impl ShareConsumerMachine {
         }
         let to = Destination::Session(node.address.clone());
         self.outputs.push_back(Output::Send { id, to, request, least_version });
+    }
+
+    /// Sends a request of which any version will do.
+    fn ask_of(&mut self, to: Destination, request: ClientRequest) -> RequestId {
+        let id = self.request_id();
+        self.outputs.push_back(Output::Send { id, to, request, least_version: 0 });
+        id
     }
 
     /// Sessions end first, then the member leaves, then all is closed.
