@@ -7,7 +7,7 @@ use ackflow_protocol::messages::metadata::MetadataResponse;
 
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
-use crate::net::{Address, Identity, NO_RECOVERY};
+use crate::net::{Address, Identity, NO_RECOVERY, address};
 
 /// What is known of the cluster's brokers.
 #[derive(Debug, Default)]
@@ -35,9 +35,8 @@ impl Brokers {
 
     /// Takes over what metadata says. A list without brokers is what a broker says that is just starting.
     pub(super) fn learn(&mut self, metadata: &MetadataResponse) {
-        let named = metadata.brokers.iter().filter_map(|broker| {
-            Some((broker.node_id, Address { host: broker.host.clone(), port: u16::try_from(broker.port).ok()? }))
-        });
+        let brokers = metadata.brokers.iter();
+        let named = brokers.filter_map(|broker| Some((broker.node_id, address(&broker.host, broker.port)?)));
         let named: Vec<_> = named.collect();
         if !named.is_empty() {
             self.named = named;
