@@ -31,6 +31,10 @@ pub struct ForEach<'a, H, K = ByteArrayDeserializer, V = ByteArrayDeserializer> 
     consumer: &'a mut OwnedShareConsumer<K, V>,
     limit: usize,
     handler: H,
+    settings: Settings<'a, K, V>,
+}
+
+struct Settings<'a, K, V> {
     dead_letters: Option<DeadLetters<'a, K, V>>,
     until: Option<BoxFuture<'a, ()>>,
     renew: AutoRenew,
@@ -39,8 +43,8 @@ pub struct ForEach<'a, H, K = ByteArrayDeserializer, V = ByteArrayDeserializer> 
 
 impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
     pub(super) fn new(consumer: &'a mut OwnedShareConsumer<K, V>, limit: usize, handler: H) -> Self {
-        let renew = AutoRenew::default();
-        Self { consumer, limit, handler, dead_letters: None, until: None, renew, stop_on_error: false }
+        let settings = Settings { dead_letters: None, until: None, renew: AutoRenew::default(), stop_on_error: false };
+        Self { consumer, limit, handler, settings }
     }
 
     /// Where records go of which the handler says [`Outcome::DeadLetter`]: `sink` writes a record, and only when that went well the record is
@@ -54,7 +58,7 @@ impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
         F: Future<Output = Result<(), E>> + Send + 'a,
         E: Into<BoxError>,
     {
-        self.dead_letters = Some(Box::new(move |record| {
+        self.settings.dead_letters = Some(Box::new(move |record| {
             let written = sink(record);
             Box::pin(async { written.await.map_err(Into::into) })
         }));
@@ -63,7 +67,7 @@ impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
 
     /// When to end: once `end` completes, such as `token.cancelled()` of a cancellation token, or a signal.
     pub fn until<T>(mut self, end: impl Future<Output = T> + Send + 'a) -> Self {
-        self.until = Some(Box::pin(async {
+        self.settings.until = Some(Box::pin(async {
             end.await;
         }));
         self
@@ -71,14 +75,14 @@ impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
 
     /// How the locks of all records that are being handled, or wait for it, are renewed; by default for five minutes at most.
     pub fn renew(mut self, renew: AutoRenew) -> Self {
-        self.renew = renew;
+        self.settings.renew = renew;
         self
     }
 
     /// Ends after the first handler that fails or panics, and the first dead letter that cannot be written, with that error. Without this they
     /// are logged, and their records released.
     pub fn stop_on_error(mut self) -> Self {
-        self.stop_on_error = true;
+        self.settings.stop_on_error = true;
         self
     }
 
@@ -99,8 +103,8 @@ impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
         H: FnMut(HeldRecord<K, V>) -> F,
         F: Future<Output: HandlerOutput>,
     {
-        let Self { consumer, limit, handler, dead_letters, until, renew, stop_on_error } = self;
-        let mut work = Work::new(&mut *consumer, limit, handler, dead_letters, until, renew, stop_on_error);
+        let Self { consumer, limit, handler, settings } = self;
+        let mut work = Work::new(&mut *consumer, limit, handler, settings);
         let ended = poll_fn(|cx| work.poll(cx)).await;
         drop(work);
         let committed = consumer.settle_all().await;
@@ -112,7 +116,7 @@ impl<'a, H, K: Deserializer, V: Deserializer> ForEach<'a, H, K, V> {
 
 impl<H, K, V> fmt::Debug for ForEach<'_, H, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, renew, stop_on_error, .. } = self;
+        let Self { limit, settings: Settings { renew, stop_on_error, .. }, .. } = self;
         f.debug_struct("ForEach")
             .field("limit", limit)
             .field("renew", renew)

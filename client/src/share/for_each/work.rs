@@ -6,16 +6,16 @@ use std::future::Future;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{AckType, AutoRenew};
+use ackflow_protocol::machine::AckType;
 
 use super::super::alarm::Alarm;
 use super::super::handle::after_from;
 use super::super::owned::OwnedShareConsumer;
+use super::Settings;
 use super::held::{At, HeldRecord};
 use super::lot::Lot;
 use super::outcome::{ForEachError, HandlerError, HandlerFailure, HandlerOutput, Outcome};
 use super::slots::{Finished, Slots, catch};
-use super::{BoxFuture, DeadLetters};
 use crate::deserialize::Deserializer;
 
 /// How long a verdict waits for others to go out with.
@@ -27,10 +27,7 @@ const STEPS: u32 = 64;
 pub(super) struct Work<'a, 'c, H, F: Future, K, V> {
     consumer: &'c mut OwnedShareConsumer<K, V>,
     handler: H,
-    dead_letters: Option<DeadLetters<'a, K, V>>,
-    until: Option<BoxFuture<'a, ()>>,
-    renew: AutoRenew,
-    stop_on_error: bool,
+    settings: Settings<'a, K, V>,
     slots: Slots<'a, F, Job>,
     /// Deliveries whose records are not all settled.
     lots: Vec<Option<Lot<K, V>>>,
@@ -72,19 +69,13 @@ where
         consumer: &'c mut OwnedShareConsumer<K, V>,
         limit: usize,
         handler: H,
-        dead_letters: Option<DeadLetters<'a, K, V>>,
-        until: Option<BoxFuture<'a, ()>>,
-        renew: AutoRenew,
-        stop_on_error: bool,
+        settings: Settings<'a, K, V>,
     ) -> Self {
         let keep_alive_at = Instant::now() + consumer.keep_alive_every();
         Self {
             consumer,
             handler,
-            dead_letters,
-            until,
-            renew,
-            stop_on_error,
+            settings,
             slots: Slots::new(limit.max(1)),
             lots: Vec::new(),
             free_lots: Vec::new(),
@@ -101,7 +92,9 @@ where
     /// Ready when it has ended and every handler is done.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ForEachError>> {
         for _ in 0..STEPS {
-            if self.ending.is_none() && self.until.as_mut().is_some_and(|until| until.as_mut().poll(cx).is_ready()) {
+            if self.ending.is_none()
+                && self.settings.until.as_mut().is_some_and(|until| until.as_mut().poll(cx).is_ready())
+            {
                 self.end(Ok(()));
             }
             let now = Instant::now();
@@ -152,7 +145,7 @@ where
         match self.consumer.poll_delivery(cx) {
             Poll::Pending => return false,
             Poll::Ready(Ok(mut delivery)) => {
-                delivery.hold(self.renew);
+                delivery.hold(self.settings.renew);
                 let lot = self.free_lots.pop().unwrap_or(self.lots.len());
                 if lot == self.lots.len() {
                     self.lots.push(None);
@@ -197,7 +190,7 @@ where
 
     fn write_dead_letter(&mut self, now: Instant, slot: usize, job: Job) {
         let held = self.lot(job.lot).hand_out(job.at);
-        let Some(write) = &mut self.dead_letters else {
+        let Some(write) = &mut self.settings.dead_letters else {
             return self.decide(now, job, AckType::Reject);
         };
         match catch(|| write(held)) {
@@ -223,7 +216,7 @@ where
         let error = HandlerError { partition, offset, delivery_count, failure };
         tracing::warn!("{error}");
         self.decide(now, job, AckType::Release);
-        if self.stop_on_error {
+        if self.settings.stop_on_error {
             self.end(Err(error.into()));
         }
     }
