@@ -80,13 +80,15 @@ fn batch_of(codec: Compression, count: i32, body: &[u8]) -> Bytes {
 }
 
 fn field(bytes: Bytes) {
-    for batch in Batches::new(bytes).filter_map(Result::ok) {
+    let mut batches = Batches::new(bytes);
+    for batch in batches.by_ref().filter_map(Result::ok) {
         assert!(batch.base_offset() <= batch.last_offset());
         let _ = batch.verify_crc();
         if let Ok(batch) = batch.decompress(INFLATED) {
             walk(&batch);
         }
     }
+    let _ = batches.partial_size();
 }
 
 fn walk(batch: &RecordBatch) {

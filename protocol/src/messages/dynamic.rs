@@ -232,7 +232,8 @@ impl Codec {
         (self.bytes_to_json)(self, bytes)
     }
 
-    /// Reads a message from JSON and writes it as bytes. Fields that the message does not have are ignored, as Kafka does.
+    /// Reads a message from JSON and writes it as bytes, as Kafka does: names that no version of the message has are ignored, a field of
+    /// another version is an error unless it is null or its default, or may be ignored.
     ///
     /// # Errors
     /// [`CodecError`] where the JSON is not the message, or says what the version cannot.

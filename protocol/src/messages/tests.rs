@@ -45,6 +45,29 @@ fn defaults_round_trip_as_json_in_every_version() {
     for_each_api!(with_every_message, default_round_trips_as_json, ());
 }
 
+// Mutation: protocol/src/wire/json/reader.rs
+// - if self.version >= version { field(self) } else { self.of_another_version(default, field) }
+// + if self.version >= version { field(self) } else { Ok(default) }
+#[cfg(feature = "json")]
+#[test]
+fn json_that_says_what_its_version_cannot_is_refused_as_by_kafka() {
+    let bytes = |name: &str, version: i16, json: serde_json::Value| {
+        let codec = dynamic::Codec::find(name, dynamic::Kind::Request, version).unwrap();
+        codec.json_to_bytes(&json).map_err(|error| error.to_string())
+    };
+    let election = |kind: i8| serde_json::json!({"electionType": kind, "topicPartitions": null, "timeoutMs": 5});
+    let refused = bytes("ElectLeaders", 0, election(1)).unwrap_err();
+    assert!(refused.contains("electionType is set, but this version does not have it"), "{refused}");
+    // The default, and nothing at all, are the same.
+    let nothing = bytes("ElectLeaders", 0, serde_json::json!({"topicPartitions": null, "timeoutMs": 5}));
+    assert_eq!(bytes("ElectLeaders", 0, election(0)), nothing);
+    assert_eq!(nothing.unwrap(), b"\xff\xff\xff\xff\0\0\0\x05"[..]);
+    // Of a field that is there, the type has to be right.
+    let wrong =
+        bytes("ElectLeaders", 0, serde_json::json!({"electionType": "x", "topicPartitions": null, "timeoutMs": 5}));
+    assert!(wrong.unwrap_err().contains("electionType"));
+}
+
 fn registry_holds<R: Request>(name: &str) {
     assert_eq!(R::KEY.name(), Some(name));
     assert_eq!((R::NAME, <R::Response as Message>::NAME), (&*format!("{name}Request"), &*format!("{name}Response")));

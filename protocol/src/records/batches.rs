@@ -39,7 +39,7 @@ impl Batches {
     pub fn partial_size(&self) -> Option<usize> {
         let (_, after) = self.rest.split_first_chunk::<8>()?;
         let length = i32::from_be_bytes(*after.first_chunk()?);
-        (length >= SHORTEST_LENGTH).then_some(LOG_OVERHEAD + length as usize)
+        (length >= SHORTEST_LENGTH).then(|| LOG_OVERHEAD + length as usize)
     }
 }
 

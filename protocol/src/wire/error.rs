@@ -256,6 +256,11 @@ pub enum EncodeErrorKind {
     /// The length in bytes or elements does not fit its field.
     #[error("has length {0}, more than the wire can say")]
     TooLong(usize),
+    /// The JSON of the message takes more memory than it may, in bytes.
+    #[error(
+        "makes the JSON larger than {0} bytes in memory; the message is well-formed, and can be shown as hexadecimal digits"
+    )]
+    TooMuchJson(usize),
     /// A version that the message does not have.
     #[error("has no version {version}; it has {first} to {last}")]
     UnknownVersion {
@@ -282,6 +287,12 @@ impl EncodeError {
     /// `field` is longer than its length field can say.
     pub fn too_long(field: &'static str, length: usize) -> Self {
         Self { message: None, field, kind: EncodeErrorKind::TooLong(length) }
+    }
+
+    /// With `field` the JSON takes more than `limit` bytes.
+    #[cfg(feature = "json")]
+    pub(crate) fn too_much_json(field: &'static str, limit: usize) -> Self {
+        Self { message: None, field, kind: EncodeErrorKind::TooMuchJson(limit) }
     }
 
     /// `version` is none of those of the message `name`.

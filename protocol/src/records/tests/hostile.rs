@@ -17,6 +17,22 @@ fn record_fault(fault: RecordFault) -> BatchError {
     BatchError::Record { base_offset: 7, index: 0, fault }
 }
 
+// Mutation: protocol/src/records/batches.rs
+// - (length >= SHORTEST_LENGTH).then(|| LOG_OVERHEAD + length as usize)
+// + (length >= SHORTEST_LENGTH).then_some(LOG_OVERHEAD + length as usize)
+#[test]
+fn a_length_that_makes_no_sense_is_that_of_no_partial_batch() {
+    for length in [i32::MIN, -13, -12, -1, 0, 4] {
+        let field = [&[0; 8][..], &length.to_be_bytes()].concat();
+        let mut batches = Batches::new(field.into());
+        assert!(batches.by_ref().all(|batch| batch.is_err()), "{length}");
+        assert_eq!((batches.remaining(), batches.partial_size()), (12, None), "{length}");
+    }
+    let mut partial = Batches::new([&[0; 8][..], &49_i32.to_be_bytes()].concat().into());
+    assert!(partial.next().is_none());
+    assert_eq!((partial.remaining(), partial.partial_size()), (12, Some(61)));
+}
+
 // Mutation: protocol/src/records/headers.rs
 // - Ok(left) if left as usize <= bytes.len() / SMALLEST_HEADER =>
 // + Ok(left) =>

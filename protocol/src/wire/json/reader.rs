@@ -15,8 +15,17 @@ pub struct JsonReader<'a> {
     null_allowed: bool,
     /// What refuses fields that the message does not have, where they are not ignored.
     strict: Option<Strict>,
+    /// Whether the next field is one of another version, and what became of it.
+    other: Option<Presence>,
     /// The object whose fields are read, or (name `""`) the array element itself.
     open: &'a Value,
+}
+
+/// Whether the JSON has a field that the version does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    NotLookedAt,
+    Absent,
 }
 
 /// What is needed to find the fields that nobody asked for.
@@ -29,7 +38,8 @@ struct Strict {
 }
 
 impl JsonReader<'_> {
-    /// Reads a message of `version` from `json`. Fields that the message does not have are ignored, as Kafka does.
+    /// Reads a message of `version` from `json`, as Kafka does: names that no version of the message has are ignored, and a field of another
+    /// version is read, so that writing it is an error unless it may be ignored.
     ///
     /// # Errors
     /// [`DecodeError`] where a field is missing, has another type or is out of range, or the message has no such version.
@@ -45,7 +55,7 @@ impl JsonReader<'_> {
     /// # Errors
     /// As for [`JsonReader::from_json`].
     pub fn decode<T: Decode>(json: &Value, version: i16) -> Result<T, DecodeError> {
-        let mut r = JsonReader { version, null_allowed: true, strict: None, open: json };
+        let mut r = JsonReader { version, null_allowed: true, strict: None, other: None, open: json };
         r.structure("")
     }
 
@@ -56,7 +66,7 @@ impl JsonReader<'_> {
     /// As for [`JsonReader::from_json`], and where there is a field too many.
     pub fn decode_strictly<T: Decode>(json: &Value, version: i16, flexible: bool) -> Result<T, DecodeError> {
         let strict = Some(Strict { flexible, asked: Vec::new() });
-        let mut r = JsonReader { version, null_allowed: true, strict, open: json };
+        let mut r = JsonReader { version, null_allowed: true, strict, other: None, open: json };
         r.structure("")
     }
 }
@@ -77,7 +87,11 @@ impl<'a> JsonReader<'a> {
         if let Some(strict) = &mut self.strict {
             strict.asked.push(name);
         }
-        self.open.get(name).ok_or_else(|| error(self.missing(name)).in_field(name))
+        let found = self.open.get(name);
+        if self.other.take().is_some() && found.is_none() {
+            self.other = Some(Presence::Absent);
+        }
+        found.ok_or_else(|| error(self.missing(name)).in_field(name))
     }
 
     fn missing(&self, name: &str) -> Kind {
@@ -109,6 +123,24 @@ impl<'a> JsonReader<'a> {
 
     fn signed<T: TryFrom<i64>>(&mut self, name: &'static str, expected: &'static str) -> Result<T, DecodeError> {
         self.read(name, expected, |v| v.as_i64()?.try_into().ok())
+    }
+
+    /// Reads a field that the version does not have, where it is there all the same, as Kafka does: writing it then fails unless it may be
+    /// ignored. Strictly read, it is left to be found as unknown.
+    fn of_another_version<T>(
+        &mut self,
+        default: T,
+        field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.strict.is_some() {
+            return Ok(default);
+        }
+        self.other = Some(Presence::NotLookedAt);
+        let read = field(self);
+        match self.other.take() {
+            Some(Presence::Absent) => Ok(default),
+            _ => read,
+        }
     }
 
     /// Reads the fields of an object, and then knows whether it has others.
@@ -146,6 +178,24 @@ impl Decoder for JsonReader<'_> {
 
     fn allow_null(&mut self, allowed: bool) {
         self.null_allowed = allowed;
+    }
+
+    fn since<T>(
+        &mut self,
+        version: i16,
+        default: T,
+        field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.version >= version { field(self) } else { self.of_another_version(default, field) }
+    }
+
+    fn until<T>(
+        &mut self,
+        version: i16,
+        default: T,
+        field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.version <= version { field(self) } else { self.of_another_version(default, field) }
     }
 
     fn bool(&mut self, name: &'static str) -> Result<bool, DecodeError> {

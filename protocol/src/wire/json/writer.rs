@@ -7,12 +7,20 @@ use serde_json::{Map, Value};
 
 use crate::wire::{Element, Encode, EncodeError, Encoder, Message, Uuid};
 
-/// Builds the JSON of a message.
+/// How much memory the JSON of a message may take, about: small elements take a hundred times as much as on the wire.
+const MOST_MEMORY: usize = 256 << 20;
+
+/// About what a field of an object takes beside its name and its text.
+const A_FIELD: usize = 128;
+
+/// Builds the JSON of a message, which may take about 256 MiB.
 #[derive(Debug)]
 pub struct JsonWriter {
     version: i16,
     null_allowed: bool,
     open: Container,
+    /// What it may still take.
+    memory: usize,
     error: Option<EncodeError>,
 }
 
@@ -27,7 +35,7 @@ impl JsonWriter {
     /// Writes `message` in `version`.
     ///
     /// # Errors
-    /// [`EncodeError`] where a field holds what this version cannot say, or the message has no such version.
+    /// [`EncodeError`] where a field holds what this version cannot say, the message has no such version, or its JSON takes too much memory.
     pub fn to_json<M: Message>(message: &M, version: i16) -> Result<Value, EncodeError> {
         M::check_version(version)?;
         Self::encode(message, version).map_err(|e| e.in_message(M::NAME, version))
@@ -38,7 +46,13 @@ impl JsonWriter {
     /// # Errors
     /// As for [`JsonWriter::to_json`].
     pub fn encode<T: Encode>(value: &T, version: i16) -> Result<Value, EncodeError> {
-        let mut w = Self { version, null_allowed: true, open: Container::Object(Map::new()), error: None };
+        Self::encode_within(value, version, MOST_MEMORY)
+    }
+
+    /// As [`JsonWriter::encode`], with so much memory.
+    fn encode_within<T: Encode>(value: &T, version: i16, memory: usize) -> Result<Value, EncodeError> {
+        let open = Container::Object(Map::new());
+        let mut w = Self { version, null_allowed: true, open, memory, error: None };
         value.encode(&mut w);
         match (w.error, w.open) {
             (Some(error), _) => Err(error),
@@ -48,11 +62,22 @@ impl JsonWriter {
     }
 
     fn emit(&mut self, name: &'static str, value: impl Into<Value>) {
+        let value = value.into();
+        let taken = value.as_str().map_or(0, str::len)
+            + if name.is_empty() { size_of::<Value>() } else { A_FIELD + name.len() };
+        match self.memory.checked_sub(taken) {
+            Some(left) => self.memory = left,
+            // What comes after it is not kept either.
+            None => {
+                self.memory = 0;
+                return self.fail(EncodeError::too_much_json(name, MOST_MEMORY));
+            }
+        }
         match &mut self.open {
             Container::Object(fields) => {
-                fields.insert(name.to_owned(), value.into());
+                fields.insert(name.to_owned(), value);
             }
-            Container::Array(elements) => elements.push(value.into()),
+            Container::Array(elements) => elements.push(value),
         }
     }
 
@@ -188,5 +213,27 @@ impl Encoder for JsonWriter {
         if present {
             field(self);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+    use crate::wire::EncodeErrorKind;
+
+    // Mutation: protocol/src/wire/json/writer.rs
+    // - Some(left) => self.memory = left,
+    // + Some(_) => {}
+    #[test]
+    fn json_that_takes_too_much_memory_is_an_error() {
+        let of = |topics: usize| CreateTopicsRequest {
+            topics: vec![CreatableTopic::default(); topics],
+            ..Default::default()
+        };
+        assert!(JsonWriter::encode_within(&of(100), 5, 100 << 10).is_ok());
+        let error = JsonWriter::encode_within(&of(1_000), 5, 100 << 10).unwrap_err();
+        assert_eq!(error.kind(), &EncodeErrorKind::TooMuchJson(MOST_MEMORY));
+        assert!(JsonWriter::encode(&of(1_000), 5).is_ok());
     }
 }
