@@ -1,10 +1,14 @@
 //! ackflow: Kafka share groups and sinks from the command line.
 
+// Messages go through `stderr`.
+#![warn(clippy::print_stderr)]
+
 mod args;
 mod commands;
 mod connection;
 mod progress;
 mod signals;
+mod stderr;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -13,6 +17,7 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use args::{Args, Command};
+use stderr::tell;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -41,7 +46,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
 
 /// One message on stderr: what was being done, then why it failed.
 fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("ackflow: {error:#}");
+    tell!("ackflow: {error:#}");
     ExitCode::FAILURE
 }
 
@@ -51,6 +56,8 @@ fn log_to_stderr() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // It would say by `eprintln!` that it cannot write.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
 }

@@ -124,6 +124,29 @@ fn reader_that_has_enough_is_no_error() {
 }
 
 #[test]
+fn stderr_that_is_closed_or_full_changes_no_exit_code() {
+    let (path, bytes) = capture();
+    let short = format!("{LIST_GROUPS}0000");
+    let cases: [(i32, &[&str], &[u8]); 5] = [
+        (0, &["decode", &path], b""),
+        (1, &["decode", "-"], &bytes[..bytes.len() - 30]),
+        (1, &["decode", "-"], short.as_bytes()),
+        (1, &["encode", "--hex", "-"], b"{}"),
+        (2, &["check", "no/such/file"], b""),
+    ];
+    for (code, args, stdin) in cases {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        for stderr in [Stdio::from(full), Stdio::from(closed)] {
+            let mut child = ackflow(args).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+            drop(child.stdin.take().unwrap().write_all(stdin));
+            assert_eq!(child.wait().unwrap().code(), Some(code), "{args:?}");
+        }
+    }
+}
+
+#[test]
 fn port_records_and_pretty_choose_what_is_shown() {
     let (path, _) = capture();
     assert_eq!(lines(&["decode", "--port", "30724", &path], b"").len(), 114);

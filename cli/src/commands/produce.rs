@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::connection::Connection;
 use crate::progress::{Progress, counted};
+use crate::stderr::tell;
 
 /// Lines read ahead of the producer.
 const LINES_AHEAD: usize = 1024;
@@ -45,7 +46,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     // What was sent before a wrong line is sent: say so rather than leave it open.
     let closed = producer.close().await;
     let confirmed = if closed.is_ok() { "confirmed" } else { "sent, not all of them confirmed" };
-    eprintln!("ackflow: {} {confirmed}", counted(sent, "record"));
+    tell!("ackflow: {} {confirmed}", counted(sent, "record"));
     result?;
     closed?;
     Ok(ExitCode::SUCCESS)

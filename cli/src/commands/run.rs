@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use crate::progress::counted;
 use crate::signals::Stop;
+use crate::stderr::tell;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ackflow run worker.properties file-sink.json\n\n\
@@ -31,9 +32,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         started = Worker::start(worker, Plugins::builtin(), connectors) => started?,
         () = stop.requested() => return Ok(ExitCode::SUCCESS),
     };
-    eprintln!("ackflow: {} started", counted(running.status().len() as u64, "task"));
+    tell!("ackflow: {} started", counted(running.status().len() as u64, "task"));
     tokio::select! {
-        () = stop.requested() => eprintln!("ackflow: stopping"),
+        () = stop.requested() => tell!("ackflow: stopping"),
         () = running.finished() => {}
     }
     let failed: Vec<_> = running.stop().await.into_iter().filter(|task| task.state == TaskState::Failed).collect();
@@ -49,5 +50,5 @@ fn worker_config(path: &Path) -> anyhow::Result<WorkerConfig> {
 
 fn report(task: &TaskStatus) {
     let trace = task.trace.as_deref().unwrap_or("no reason is known");
-    eprintln!("ackflow: task {} of connector {} failed: {trace}", task.task, task.connector);
+    tell!("ackflow: task {} of connector {} failed: {trace}", task.task, task.connector);
 }

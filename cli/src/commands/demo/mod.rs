@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use crate::progress::Progress;
+use crate::stderr::tell;
 use sink::TallySink;
 use tally::Tally;
 
@@ -87,7 +88,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn note(text: &str) {
-    eprintln!("ackflow: {text}");
+    tell!("ackflow: {text}");
 }
 
 async fn produce(bootstrap: &str, records: u64) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::stats::{HEADER, Stats};
 use crate::connection::Connection;
+use crate::stderr::tell;
 
 /// Example: ackflow perf share-consume --bootstrap-server localhost:9092 --topic t --num-records 1000000
 #[derive(Debug, clap::Args)]
@@ -109,7 +110,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         consumer.close(Duration::from_secs(30)).await?;
     }
     if total.records < args.num_records {
-        eprintln!(
+        tell!(
             "WARNING: Exiting before consuming the expected number of records: timeout ({} ms) exceeded. \
              You can use the --timeout option to increase the timeout.",
             args.timeout

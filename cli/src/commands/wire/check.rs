@@ -10,6 +10,7 @@ use anyhow::bail;
 use serde_json::Value;
 
 use super::{name, open};
+use crate::stderr::tell;
 
 /// At most this many failures are printed; the summary counts them all.
 const FAILURES_SHOWN: u64 = 20;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     api.failed += 1;
                     failed += 1;
                     if failed <= FAILURES_SHOWN {
-                        eprintln!("{}:{}: {error:#}", name(file), number + 1);
+                        tell!("{}:{}: {error:#}", name(file), number + 1);
                     }
                 }
             }

@@ -15,6 +15,7 @@ use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 
 use super::name;
+use crate::stderr::tell;
 use input::Input;
 use output::Output;
 
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // What was decoded before an error is good.
     out.finish()?;
     if let Some(error) = stopped.map_err(|error| anyhow!("{}: {error:#}", name(&args.file)))? {
-        eprintln!("ackflow: {}: {error:#}", name(&args.file));
+        tell!("ackflow: {}: {error:#}", name(&args.file));
         return Ok(ExitCode::FAILURE);
     }
     Ok(if out.is_all_read() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

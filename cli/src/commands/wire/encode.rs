@@ -8,6 +8,7 @@ use ackflow_capture::{EncodeStream, Encoded, hex};
 use anyhow::{Context, bail};
 
 use super::{name, open, reader_is_gone};
+use crate::stderr::tell;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 continue;
             }
             Err(error) => {
-                eprintln!("ackflow: {}:{number}: {error}", name(&args.file));
+                tell!("ackflow: {}:{number}: {error}", name(&args.file));
                 code = ExitCode::FAILURE;
                 break;
             }
@@ -65,10 +66,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         flushed => flushed.context("cannot write to stdout")?,
     }
     if passed_over > 0 {
-        eprintln!("passed over {passed_over} lines that have no whole frame");
+        tell!("passed over {passed_over} lines that have no whole frame");
     }
     if changed > 0 {
-        eprintln!("{changed} frames have other bytes than those that were decoded: see the note in their lines");
+        tell!("{changed} frames have other bytes than those that were decoded: see the note in their lines");
     }
     Ok(code)
 }

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 
+use crate::stderr::tell;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show frames as JSON lines: of a capture file, of a stream of frames, of hexadecimal text
@@ -32,7 +34,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(&args),
     });
     Ok(done.unwrap_or_else(|error| {
-        eprintln!("ackflow: {error:#}");
+        tell!("ackflow: {error:#}");
         ExitCode::from(COULD_NOT_RUN)
     }))
 }

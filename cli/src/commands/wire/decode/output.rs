@@ -6,6 +6,7 @@ use ackflow_capture::{Content, Entry, Event, Frame, NoSegment, Style, Summary, l
 use anyhow::Context;
 
 use crate::commands::wire::reader_is_gone;
+use crate::stderr::tell;
 
 /// Writes lines until stdout fails.
 pub(super) struct Output {
@@ -64,27 +65,27 @@ impl Output {
 /// Says on stderr what a capture held and what was passed over, with what helps against it.
 pub(super) fn summarize(summary: &Summary, ports: &[u16]) {
     let Summary { packets, connections, frames, faults, skipped, missing, .. } = summary;
-    eprintln!(
+    tell!(
         "{packets} packets, {connections} connections, {frames} frames, {faults} of them not readable; \
         {skipped} bytes skipped, {missing} bytes not in the capture"
     );
     for (broker, frames) in &summary.listeners {
-        eprintln!("{broker} is a broker: {frames} frames");
+        tell!("{broker} is a broker: {frames} frames");
     }
     if summary.other_connections > 0 {
-        eprintln!(
+        tell!(
             "{} connections are not Kafka, or are encrypted (--port says which ports are Kafka's)",
             summary.other_connections
         );
     }
     if summary.other_ports > 0 {
-        eprintln!("{} packets of other ports than {ports:?}", summary.other_ports);
+        tell!("{} packets of other ports than {ports:?}", summary.other_ports);
     }
     if summary.cut > 0 {
-        eprintln!("{} packets are not there in full: capture with tcpdump -s 0", summary.cut);
+        tell!("{} packets are not there in full: capture with tcpdump -s 0", summary.cut);
     }
     if summary.malformed_blocks > 0 {
-        eprintln!("{} blocks of the file are malformed", summary.malformed_blocks);
+        tell!("{} blocks of the file are malformed", summary.malformed_blocks);
     }
     for (what, count) in &summary.no_segment {
         let what = match what {
@@ -94,6 +95,6 @@ pub(super) fn summarize(summary: &Summary, ports: &[u16]) {
             NoSegment::Fragment => "are fragments of IP packets, which are not put together".to_owned(),
             NoSegment::Malformed => "are shorter than their headers, or malformed".to_owned(),
         };
-        eprintln!("{count} packets {what}");
+        tell!("{count} packets {what}");
     }
 }
