@@ -44,5 +44,6 @@ pub use kafka::framer::Skipped;
 pub use kafka::message::{Content, Direction, Fault, Frame};
 pub use line::{Style, line};
 pub use packet::{NoSegment, Segment, segment};
+pub use secrets::is_secret;
 pub use summary::Summary;
 pub use tcp::{Entry, Peers};

@@ -111,6 +111,16 @@ fn is_known(key: ApiKey) -> bool {
     HARMLESS.contains(&key) || FIELDS.iter().any(|field| field.key == key)
 }
 
+/// Whether a message may hold secrets in a field at `path`, such as `topics[0].configs[1].value`: in itself, in a part of it, or
+/// because nobody has said where they are. With an empty path, anywhere.
+pub fn is_secret(key: ApiKey, direction: Direction, path: &str) -> bool {
+    // Without the places in arrays.
+    let steps: Vec<&str> =
+        path.split('.').filter_map(|step| step.split('[').next()).filter(|s| !s.is_empty()).collect();
+    let is_near = |field: &Field| field.arrays.iter().chain([&field.name]).zip(&steps).all(|(a, b)| a == b);
+    !is_known(key) || FIELDS.iter().any(|field| field.key == key && field.direction == direction && is_near(field))
+}
+
 /// Masks the secrets of a message; all of it where nobody has said which they are.
 pub(crate) fn mask(key: ApiKey, direction: Direction, length: usize, body: &mut Value) {
     if !is_known(key) {
@@ -182,6 +192,23 @@ mod tests {
             let said = (HARMLESS.contains(&key), FIELDS.iter().any(|field| field.key == key));
             assert!(said.0 != said.1, "{:?}: name its secrets in FIELDS, or the API in HARMLESS", key.name());
         }
+    }
+
+    #[test]
+    fn secret_is_found_by_its_path_and_by_what_leads_to_it() {
+        let configs = |path| is_secret(ApiKey::DESCRIBE_CONFIGS, Direction::Response, path);
+        for path in
+            ["results[3].configs[0].value", "results[0].configs[1].synonyms[2].value", "results", "results[1]", ""]
+        {
+            assert!(configs(path), "{path}");
+        }
+        for path in ["results[3].configs[0].name", "results[0].errorCode", "throttleTimeMs"] {
+            assert!(!configs(path), "{path}");
+        }
+        assert!(!is_secret(ApiKey::DESCRIBE_CONFIGS, Direction::Request, "resources"));
+        assert!(is_secret(ApiKey::SASL_AUTHENTICATE, Direction::Request, "authBytes"));
+        assert!(is_secret(ApiKey::CREATE_DELEGATION_TOKEN, Direction::Response, "errorCode"));
+        assert!(!is_secret(ApiKey::METADATA, Direction::Response, ""));
     }
 
     #[test]

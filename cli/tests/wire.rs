@@ -334,3 +334,20 @@ fn check_sums_up_by_api() {
     assert_eq!(stdout(&output).lines().last(), Some("2 passed, 1 failed"));
     assert!(stderr(&output).contains("stdin:3: ") && stderr(&output).contains("errorCode"), "{}", stderr(&output));
 }
+
+#[test]
+fn check_shows_no_secret_of_a_line_that_fails() {
+    let vectors = [
+        json!({"api": "SaslAuthenticate", "kind": "request", "version": 0, "key": 36, "json": {"authBytes": "YWxpY2U="},
+            "hex": "00000003626f62"}),
+        json!({"api": "AlterConfigs", "kind": "request", "version": 0, "key": 33, "json": {"resources": [{"resourceType": 2,
+            "resourceName": "t", "configs": [{"name": "password", "value": "alice"}]}], "validateOnly": false},
+            "hex": "000000000000"}),
+        json!({"api": "Heartbeat", "kind": "response", "version": 0, "key": 12, "json": {"errorCode": 77}, "hex": "0001"}),
+    ];
+    let text: String = vectors.iter().map(|vector| format!("{vector}\n")).collect();
+    let message = failure(1, &["check", "-"], text.as_bytes());
+    assert!(message.contains("SaslAuthenticateRequest v0: authBytes differs"), "{message}");
+    assert!(!message.contains("YWxpY2U") && !message.contains("Ym9i") && !message.contains("alice"), "{message}");
+    assert!(message.contains("errorCode is 1 in the bytes and 77 in the JSON"), "{message}");
+}

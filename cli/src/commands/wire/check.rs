@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ackflow_protocol::vectors::check_line;
+use ackflow_capture::{Direction, is_secret};
+use ackflow_protocol::vectors::{VectorError, check_line};
+use ackflow_protocol::wire::ApiKey;
 use anyhow::bail;
 use serde_json::Value;
 
@@ -17,7 +19,8 @@ const FAILURES_SHOWN: u64 = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Bytes must decode to the JSON, the JSON must encode to the bytes. The summary has a line for each API.\n\n\
+    after_help = "Bytes must decode to the JSON, the JSON must encode to the bytes. The summary has a line for each API. \
+    Of a field that may hold a password or the like, only is said that it differs.\n\n\
     Exit codes: 0 if all lines passed, 1 if one failed, 2 if there was nothing to check or a file cannot be read.\n\n\
     Example: ackflow wire check vectors.jsonl"
 )]
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         for (number, line) in BufReader::new(open(file)?).lines().enumerate() {
             let line = line.map_err(|e| anyhow::anyhow!("cannot read {}: {e}", name(file)))?;
             let checked = check_line(&line);
+            let line: Value = serde_json::from_str(&line).unwrap_or_default();
             let (api, version) = subject(&line);
             let api = apis.entry(api).or_default();
             if let Some(version) = version {
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     api.failed += 1;
                     failed += 1;
                     if failed <= FAILURES_SHOWN {
-                        tell!("{}:{}: {error:#}", name(file), number + 1);
+                        tell!("{}:{}: {}", name(file), number + 1, without_secrets(&error, &line));
                     }
                 }
             }
@@ -69,10 +73,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// What a line is about, as far as it says, also where it is wrong.
-fn subject(line: &str) -> (String, Option<i64>) {
-    let line: Value = serde_json::from_str(line).unwrap_or_default();
+fn subject(line: &Value) -> (String, Option<i64>) {
     let api = line["api"].as_str().unwrap_or("(no API)").to_owned();
     (api, line["version"].as_i64())
+}
+
+/// An error, which shows values only where none of them can be secret.
+fn without_secrets(error: &VectorError, line: &Value) -> String {
+    let direction = match line["kind"].as_str() {
+        Some("request") => Direction::Request,
+        Some("response") => Direction::Response,
+        // Headers, and what is embedded in other messages.
+        _ => return error.to_string(),
+    };
+    // An error that has values is of a line whose key is its API's.
+    let key = ApiKey(line["key"].as_i64().and_then(|key| key.try_into().ok()).unwrap_or(-1));
+    match error {
+        VectorError::Field { name, version, path, .. } if is_secret(key, direction, path) => {
+            format!(
+                "{name} v{version}: {path} differs between the bytes and the JSON; it may be secret, so it is not shown"
+            )
+        }
+        VectorError::Byte { name, version, input, at, .. } if is_secret(key, direction, "") => {
+            format!(
+                "{name} v{version}: read from {input} and written again, byte {at} differs; it may be secret, so it is not shown"
+            )
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn summarize(apis: &BTreeMap<String, Api>) {
