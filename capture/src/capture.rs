@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::file::{CaptureFile, CaptureFormat, FileError};
-use crate::packet::segment;
+use crate::packet::{NoSegment, segment};
 use crate::summary::Summary;
 use crate::tcp::{Connections, Entry, Limits};
 
@@ -33,11 +33,13 @@ impl<R: Read> Capture<R> {
         let Some(packet) = self.file.next_packet()? else { return Ok(false) };
         self.summary.packets += 1;
         match segment(&packet) {
-            Ok(segment) => {
-                self.summary.cut += u64::from(segment.cut);
-                self.connections.segment(&segment, packet.time, &mut self.summary, out);
+            Ok(segment) => self.connections.segment(&segment, packet.time, &mut self.summary, out),
+            Err(other) => {
+                // Cut in its headers it may have been anybody's.
+                let is_cut = other == NoSegment::Malformed && packet.data.len() < packet.original_length as usize;
+                self.summary.cut += u64::from(is_cut);
+                *self.summary.no_segment.entry(other).or_default() += 1;
             }
-            Err(other) => *self.summary.no_segment.entry(other).or_default() += 1,
         }
         Ok(true)
     }

@@ -17,7 +17,7 @@ pub struct Summary {
     pub packets: u64,
     /// Packets that are no TCP segment, by what they are.
     pub no_segment: BTreeMap<NoSegment, u64>,
-    /// Segments of which the capture has less than there was.
+    /// Packets of which the capture has less than there was, but for those of ports that were not asked for.
     pub cut: u64,
     /// Segments of ports that were not asked for.
     pub other_ports: u64,
@@ -33,7 +33,7 @@ pub struct Summary {
     pub faults: u64,
     /// Bytes in the capture that belong to no frame.
     pub skipped: u64,
-    /// Bytes of connections that are not in the capture.
+    /// Bytes of connections that are not in the capture, as far as it shows how many they were.
     pub missing: u64,
     /// What is listening where: frames to and from each broker's address.
     pub listeners: BTreeMap<SocketAddr, u64>,

@@ -277,6 +277,48 @@ fn exit_code_tells_whether_all_was_read() {
     assert_eq!(code(&["check", "-"], b""), Some(2));
 }
 
+/// Leaves `kept` bytes of each packet of a capture that `is_cut` chooses by its place and length.
+fn cut(bytes: &[u8], kept: usize, is_cut: impl Fn(usize, usize) -> bool) -> Vec<u8> {
+    let (mut file, mut at, mut place) = (bytes[..24].to_vec(), 24, 0);
+    while at < bytes.len() {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        let left = if is_cut(place, length) { length.min(kept) } else { length };
+        file.extend_from_slice(&bytes[at..at + 8]);
+        file.extend_from_slice(&(left as u32).to_le_bytes());
+        file.extend_from_slice(&bytes[at + 12..at + 16 + left]);
+        (at, place) = (at + 16 + length, place + 1);
+    }
+    file
+}
+
+#[test]
+fn packets_that_are_not_there_in_full_are_told_and_make_the_exit_code() {
+    let (_, bytes) = capture();
+    let longest = |_, length| length > 500;
+    for (file, says) in [
+        // Some packets; what follows shows how much is missing.
+        (cut(&bytes, 400, longest), "at least "),
+        // No Kafka is found in them, or not even TCP.
+        (cut(&bytes, 66, |_, _| true), "the ends of "),
+        (cut(&bytes, 40, |_, _| true), "the ends of 259 packets"),
+    ] {
+        let output = run(&["decode", "-"], &file);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("packets are not there in full") && message.contains(says), "{message}");
+        assert!(!message.contains(" 0 bytes not in the capture"), "{message}");
+    }
+    // Connections of other ports are not asked for.
+    assert_eq!(run(&["decode", "--port", "9092", "-"], &cut(&bytes, 400, longest)).status.code(), Some(0));
+    // Nothing follows the second request of a connection, which is cut.
+    let output = run(&["decode", "-"], &cut(&bytes[..1666], 90, |place, _| place == 7));
+    assert!(
+        stderr(&output).contains("1 of them not readable; 0 bytes skipped, at least 8 bytes not in"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn encode_names_the_line_that_is_wrong() {
     let good = "{\"direction\":\"request\",\"api\":\"ListGroups\",\"version\":0,\"body\":{}}";

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use super::flow::{Flow, MOST_PENDING, Piece};
 use crate::kafka::conversation::{Conversation, Event, Side};
+use crate::kafka::message::{Content, Fault, Frame};
 use crate::packet::Segment;
 use crate::summary::Summary;
 
@@ -95,6 +96,7 @@ impl Connections {
             summary.other_ports += 1;
             return;
         }
+        summary.cut += u64::from(segment.cut);
         self.now += 1;
         let ends = (from.min(to), from.max(to));
         let side = if from == ends.0 { Side::A } else { Side::B };
@@ -259,7 +261,17 @@ impl Connection {
         }
         self.closed = true;
         self.give_up(summary, out);
-        self.conversation.end(&mut reporter(self.ends, self.time, summary, out));
+        let mut lost = 0;
+        let mut report = reporter(self.ends, self.time, summary, out);
+        self.conversation.end(&mut |client, event| {
+            // The end of a frame, which nothing behind it shows to be missing.
+            if let Event::Frame(Frame { content: Content::Fault(Fault { missing: Some(missing), .. }), .. }) = &event {
+                lost += missing;
+            }
+            report(client, event);
+        });
+        drop(report);
+        summary.missing += lost;
         summary.ended(&self.conversation);
     }
 

@@ -27,7 +27,7 @@ const LONGEST_TEXT: u64 = 400 << 20;
     after_help = "One JSON line a frame. A request is paired with its response by correlation id. What cannot be read becomes a line with \
     an error, the field and the offset, and with --show-secrets the frame in hex; the next frame is read all the same. Passwords, \
     SASL tokens and configuration values are masked.\n\n\
-    Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, or the input ends \
+    Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, a packet is not there in full, or the input ends \
     too early; 2 if it could not begin. Connections that are not Kafka are no error.\n\n\
     Examples:\n  \
     tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \
@@ -134,7 +134,7 @@ fn decode_capture(args: &Args, input: Input, format: CaptureFormat, out: &mut Ou
     };
     capture.end(&mut |entry| out.write(entry));
     output::summarize(capture.summary(), &args.port);
-    if capture.summary().malformed_blocks > 0 {
+    if capture.summary().malformed_blocks + capture.summary().cut > 0 {
         out.lacks_something();
     }
     Ok(stopped)

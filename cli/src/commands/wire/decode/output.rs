@@ -64,10 +64,15 @@ impl Output {
 
 /// Says on stderr what a capture held and what was passed over, with what helps against it.
 pub(super) fn summarize(summary: &Summary, ports: &[u16]) {
-    let Summary { packets, connections, frames, faults, skipped, missing, .. } = summary;
+    let Summary { packets, connections, frames, faults, skipped, cut, .. } = summary;
+    let missing = match (summary.missing, cut) {
+        (missing, 0) => format!("{missing} bytes"),
+        (0, cut) => format!("the ends of {cut} packets"),
+        (missing, _) => format!("at least {missing} bytes"),
+    };
     tell!(
         "{packets} packets, {connections} connections, {frames} frames, {faults} of them not readable; \
-        {skipped} bytes skipped, {missing} bytes not in the capture"
+        {skipped} bytes skipped, {missing} not in the capture"
     );
     for (broker, frames) in &summary.listeners {
         tell!("{broker} is a broker: {frames} frames");
@@ -81,8 +86,8 @@ pub(super) fn summarize(summary: &Summary, ports: &[u16]) {
     if summary.other_ports > 0 {
         tell!("{} packets of other ports than {ports:?}", summary.other_ports);
     }
-    if summary.cut > 0 {
-        tell!("{} packets are not there in full: capture with tcpdump -s 0", summary.cut);
+    if *cut > 0 {
+        tell!("{cut} packets are not there in full: capture with tcpdump -s 0");
     }
     if summary.malformed_blocks > 0 {
         tell!("{} blocks of the file are malformed", summary.malformed_blocks);
