@@ -180,6 +180,35 @@ fn frame_as_hexadecimal_text_may_have_its_size_and_white_space() {
 }
 
 #[test]
+fn frame_in_hexadecimal_text_is_shown_whatever_follows_it() {
+    let ends = [
+        (&LIST_GROUPS[..12], "byte 14: ends inside a frame: 2 of 10 bytes"),
+        (&LIST_GROUPS[..26], "byte 14: ends inside a frame: 9 of 10 bytes"),
+        ("00", "byte 14: ends inside a frame: 1 of 4 bytes"),
+    ];
+    for (second, says) in ends {
+        let output = run(&["decode", "-"], format!("{LIST_GROUPS}{second}").as_bytes());
+        assert_eq!(output.status.code(), Some(1));
+        let shown = stdout(&output);
+        assert!(!shown.contains("error") && shown.lines().all(|line| line.contains("ListGroups")), "{shown}");
+        assert!(!shown.is_empty() && stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn size_that_is_wrong_in_hexadecimal_text_is_named() {
+    let wrong = |size: i32, frame: &str| failure(1, &["decode", "-"], format!("{size:08x}{frame}").as_bytes());
+    for size in [-1, 0, 9, 4_096, i32::MAX] {
+        let says = format!("byte 0: the size says {size}, 10 bytes follow");
+        assert!(wrong(size, &LIST_GROUPS[8..]).contains(&says), "{}", wrong(size, &LIST_GROUPS[8..]));
+    }
+    // Also before what cannot be read.
+    assert!(wrong(i32::MAX, "00c8000000000001ffff").contains("the size says 2147483647, 10 bytes follow"));
+    let args = ["decode", "--api", "Heartbeat", "--api-version", "0", "-"];
+    assert!(failure(1, &args, b"ffffffff00000005001b").contains("the size says -1, 6 bytes follow"));
+}
+
+#[test]
 fn responses_as_frames_need_their_api() {
     let line = |id| json!({"direction": "response", "api": "Heartbeat", "version": 0, "correlationId": id, "body": {"errorCode": 0}});
     let frames = run(&["encode", "-"], format!("{}\n\n{}\n", line(1), line(2)).as_bytes()).stdout;
@@ -226,12 +255,8 @@ fn input_that_is_something_else_is_named_with_what_helps() {
     let dump = b"00000000  00 00 00 0a 00 10 00 00  00 00 00 01 ff ff        |..............|\n";
     assert!(refused(dump).contains("xxd -p"));
     assert!(refused(b"00000000: 0000 000a 0010 0000 0000 0001 ffff       ..............\n").contains("xxd -p"));
-    for (change, says) in [(-1, "size says 10, 9 bytes follow"), (1, "size says 10, 11 bytes follow")] {
-        let text = if change < 0 { LIST_GROUPS[..26].to_owned() } else { format!("{LIST_GROUPS}00") };
-        assert!(broken(text.as_bytes()).contains(says), "{}", broken(text.as_bytes()));
-        let second = broken(format!("{LIST_GROUPS}{text}").as_bytes());
-        assert!(second.contains("byte 14: ") && second.contains(says), "{second}");
-    }
+    let cut = broken(&LIST_GROUPS.as_bytes()[..26]);
+    assert!(cut.contains("byte 0: the size says 10, 9 bytes follow"), "{cut}");
     assert!(refused(b"00 00 zz").contains("'z' is no digit"));
     assert!(refused(b"00 00 0").contains("half a byte"));
     assert!(broken(&[0, 0, 0, 9, 0]).contains("byte 0: ends inside a frame: 1 of 9 bytes"));

@@ -166,16 +166,36 @@ fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Res
     if is_frames(&bytes) {
         return Ok(decode_frames(Input::of(bytes.to_vec()), expected, out));
     }
-    let sized = [&(bytes.len() as u32).to_be_bytes(), &bytes[..]].concat();
-    let is_one = FrameStream::new(&sized[..], expected).next_frame()?.is_some_and(|frame| !is_fault(&frame.content));
-    if let Some((at, size, rest)) = wrong_size(&bytes).filter(|_| !is_one) {
-        return Ok(Some(anyhow!("byte {at}: the size says {size}, {rest} bytes follow")));
+    let is_frame = |bytes: &[u8]| is_readable(sized(bytes), expected);
+    if !is_frame(&bytes) {
+        if is_readable(bytes.to_vec(), expected) {
+            // The first of several, whatever is wrong with the next.
+            return Ok(decode_frames(Input::of(bytes.to_vec()), expected, out));
+        }
+        let rest = bytes.get(SIZE_LENGTH..).unwrap_or_default();
+        let is_size = is_frame(rest) || expected == Expected::Requests && is_no_header(&bytes);
+        if let Some((at, size, rest)) = wrong_size(&bytes, is_size) {
+            return Ok(Some(anyhow!("byte {at}: the size says {size}, {rest} bytes follow")));
+        }
     }
-    Ok(decode_frames(Input::of(sized), expected, out))
+    Ok(decode_frames(Input::of(sized(&bytes)), expected, out))
 }
 
-fn is_fault(content: &Content) -> bool {
-    matches!(content, Content::Fault(_))
+/// A frame with its size.
+fn sized(bytes: &[u8]) -> Vec<u8> {
+    [&(bytes.len() as u32).to_be_bytes(), bytes].concat()
+}
+
+/// Whether the first of frames is there and can be read.
+fn is_readable(frames: Vec<u8>, expected: Expected) -> bool {
+    let first = FrameStream::new(&frames[..], expected).next_frame();
+    first.is_ok_and(|first| first.is_some_and(|frame| !matches!(frame.content, Content::Fault(_))))
+}
+
+/// Whether bytes begin with what is no frame's size, and no API either.
+fn is_no_header(bytes: &[u8]) -> bool {
+    let (Some(size), Some(key)) = (bytes.first_chunk(), bytes.first_chunk()) else { return false };
+    frame_size(*size, DEFAULT_MAX_FRAME).is_err() && ApiKey(i16::from_be_bytes(*key)).name().is_none()
 }
 
 /// What keeps a text from being hexadecimal.
@@ -198,10 +218,15 @@ fn is_frames(bytes: &[u8]) -> bool {
     sizes(bytes).last().is_some_and(|(_, size, rest)| size == rest)
 }
 
-/// Of bytes that begin like a frame with its size: where the last one begins, what its size is, and how many bytes follow.
-/// What is far from the bytes that there are is no size, but an API or a correlation id.
-fn wrong_size(bytes: &[u8]) -> Option<(usize, usize, usize)> {
-    sizes(bytes).last().filter(|(at, size, rest)| size / 2 <= *rest && (*at > 0 || rest / 2 <= *size))
+/// Of bytes that begin with a frame's size: where the last one begins, what its size is, and how many bytes follow. Unless it
+/// `is_size` for certain, what is far from the bytes that there are is none, but an API or a correlation id.
+fn wrong_size(bytes: &[u8], is_size: bool) -> Option<(usize, i32, usize)> {
+    if is_size {
+        let (prefix, rest) = bytes.split_first_chunk()?;
+        return Some((0, i32::from_be_bytes(*prefix), rest.len()));
+    }
+    let (at, size, rest) = sizes(bytes).last()?;
+    (size / 2 <= rest && (at > 0 || rest / 2 <= size)).then_some((at, size as i32, rest))
 }
 
 /// The frames that bytes would be: where each begins, its size, and the bytes that follow that.
