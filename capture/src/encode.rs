@@ -8,14 +8,16 @@
 
 use std::io::BufRead;
 
-use ackflow_protocol::messages::dynamic::{Codec, CodecError};
+use ackflow_protocol::messages::dynamic::CodecError;
 use ackflow_protocol::nearest::nearest;
-use ackflow_protocol::wire::{ApiKey, RequestHeader, ResponseHeader, frame};
+use ackflow_protocol::wire::frame::SIZE_LENGTH;
+use ackflow_protocol::wire::{ApiKey, RequestHeader, ResponseHeader};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
+use crate::api::{api, codec, versions};
 use crate::kafka::message::{Direction, write};
 use crate::objects::Objects;
 use crate::{records, secrets};
@@ -104,6 +106,10 @@ impl<R: BufRead> EncodeStream<R> {
 
 fn encode_object(mut line: Map<String, Value>) -> Result<Encoded, LineError> {
     refuse_unknown(&line)?;
+    let said: Vec<&str> = ["body", "hex", "token"].into_iter().filter(|name| line.contains_key(*name)).collect();
+    if let [first, second, ..] = said[..] {
+        return wrong(format!("has both {first} and {second}, each of which is the frame: leave one out"));
+    }
     if line.contains_key("body") {
         let frame = message(&mut line).and_then(sized)?;
         return Ok(if line.contains_key("note") { Encoded::Other(frame) } else { Encoded::Frame(frame) });
@@ -138,11 +144,15 @@ fn message(line: &mut Map<String, Value>) -> Result<Bytes, LineError> {
         Some("response") => Direction::Response,
         _ => return wrong("direction is neither \"request\" nor \"response\""),
     };
-    let api = api(line)?;
-    let version = number(line, "version", None)?;
-    let codec = Codec::find(&api, direction.kind(), version).map_err(|e| LineError(e.to_string()))?;
+    let key = key(line)?;
+    let version = number(line, "version", None)
+        .map_err(|LineError(error)| LineError(format!("{error}{}", versions(key, direction))))?;
+    let codec = codec(key, direction, version).map_err(|e| LineError(e.to_string()))?;
     let correlation_id = number(line, "correlationId", Some(0))?;
     let client_id = match line.get("clientId") {
+        Some(_) if direction == Direction::Response => {
+            return wrong("has clientId, which only requests have; leave it out");
+        }
         None | Some(Value::Null) => None,
         Some(Value::String(id)) => Some(id.clone()),
         Some(_) => return wrong("clientId is neither a string nor null"),
@@ -177,23 +187,21 @@ fn message(line: &mut Map<String, Value>) -> Result<Bytes, LineError> {
 }
 
 /// The API by its name or by its key; both must agree.
-fn api(line: &Map<String, Value>) -> Result<String, LineError> {
-    let name = match line.get("api") {
+fn key(line: &Map<String, Value>) -> Result<ApiKey, LineError> {
+    let find = |text: &str| api(text).map_err(|e| LineError(e.to_string()));
+    let named = match line.get("api") {
         None => None,
-        Some(Value::String(name)) => Some(name.clone()),
-        Some(_) => return wrong("api is not a string"),
+        Some(Value::String(name)) => Some(find(name)?),
+        Some(key @ Value::Number(_)) => Some(find(&key.to_string())?),
+        Some(_) => return wrong("api is neither a name nor a key"),
     };
     if !line.contains_key("apiKey") {
-        return name.ok_or_else(|| LineError("api is missing: name one, such as \"Metadata\"".into()));
+        return named.ok_or_else(|| LineError("api is missing: name one, such as \"Metadata\"".into()));
     }
-    let key = ApiKey(number(line, "apiKey", None)?);
-    match (name, key.name()) {
-        (Some(name), Some(of_key)) if name != of_key => {
-            wrong(format!("api is {name}, but apiKey {} is {of_key}", key.0))
-        }
-        (Some(name), _) => Ok(name),
-        (None, Some(of_key)) => Ok(of_key.to_owned()),
-        (None, None) => wrong(format!("apiKey {} is not one of Kafka 4.4.0's", key.0)),
+    let key = find(&number::<i16>(line, "apiKey", None)?.to_string())?;
+    match named {
+        Some(named) if named != key => wrong(format!("api is {named}, but apiKey {} is {key}", key.0)),
+        _ => Ok(key),
     }
 }
 
@@ -201,9 +209,11 @@ fn number<T: TryFrom<i64>>(line: &Map<String, Value>, name: &str, default: Optio
     let bits = size_of::<T>() * 8;
     match (line.get(name), default) {
         (None, Some(default)) => Ok(default),
-        (value, _) => value
-            .and_then(|value| value.as_i64()?.try_into().ok())
-            .ok_or_else(|| LineError(format!("{name} is missing, or not a whole number of {bits} bits"))),
+        (None, None) => wrong(format!("{name} is missing")),
+        (Some(value), _) => value
+            .as_i64()
+            .and_then(|value| value.try_into().ok())
+            .ok_or_else(|| LineError(format!("{name} is {value}, not a whole number of {bits} bits"))),
     }
 }
 
@@ -214,9 +224,11 @@ fn raw(hex: &Value) -> Result<Bytes, LineError> {
     let Some(bytes) = crate::hex::read(text) else {
         return wrong("hex is not hexadecimal digits, two a byte");
     };
-    let size = bytes.first_chunk().map_or(-1, |prefix| i64::from(i32::from_be_bytes(*prefix)));
-    let rest = bytes.len() as i64 - frame::SIZE_LENGTH as i64;
-    if size != rest {
+    let Some((prefix, rest)) = bytes.split_first_chunk() else {
+        return wrong(format!("hex has {} bytes, and a frame begins with its size in {SIZE_LENGTH}", bytes.len()));
+    };
+    let (size, rest) = (i32::from_be_bytes(*prefix), rest.len());
+    if usize::try_from(size) != Ok(rest) {
         return wrong(format!("hex begins with the size {size}, but {rest} bytes follow"));
     }
     Ok(bytes)
@@ -231,7 +243,7 @@ fn refuse_mask(part: &str, text: &str) -> Result<(), LineError> {
 
 fn sized(frame: Bytes) -> Result<Bytes, LineError> {
     let Ok(size) = i32::try_from(frame.len()) else { return wrong("body is larger than a frame can be") };
-    let mut bytes = BytesMut::with_capacity(frame::SIZE_LENGTH + frame.len());
+    let mut bytes = BytesMut::with_capacity(SIZE_LENGTH + frame.len());
     bytes.put_i32(size);
     bytes.put(frame);
     Ok(bytes.freeze())

@@ -19,6 +19,7 @@
 //! # Ok::<(), ackflow_capture::FileError>(())
 //! ```
 
+mod api;
 mod capture;
 mod encode;
 mod file;
@@ -35,6 +36,7 @@ mod secrets;
 mod summary;
 mod tcp;
 
+pub use api::{NameError, api, codec};
 pub use capture::Capture;
 pub use encode::{EncodeStream, Encoded, LineError, encode};
 pub use file::{CaptureFile, CaptureFormat, FileError, LinkType, Packet};

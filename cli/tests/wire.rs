@@ -378,7 +378,8 @@ fn api_is_found_by_its_key_and_by_its_name_in_any_case() {
     }
     let refused = |api| error(&["decode", "--api", api, "--api-version", "0", "-"], b"00000005001b");
     assert!(refused("Hartbeat").contains("did you mean Heartbeat?"), "{}", refused("Hartbeat"));
-    assert!(refused("nothing").contains("known are AddOffsetsToTxn"));
+    assert!(refused("metadataresponse").contains("did you mean Metadata?"), "{}", refused("metadataresponse"));
+    assert!(refused("nothing").contains("such as Metadata"), "{}", refused("nothing"));
     assert!(refused("999").contains("999"));
     assert!(refused("52").contains("Vote"));
 }

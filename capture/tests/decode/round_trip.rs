@@ -100,10 +100,22 @@ fn line_that_is_no_frame_says_which_part_is_wrong() {
         refusal(line)
     };
     assert!(with("direction", json!("up")).starts_with("direction "));
-    assert!(with("api", json!("Hartbeat")).contains("Hartbeat"));
+    assert!(
+        with("api", json!("hartbeat")).contains("\"hartbeat\"")
+            && with("api", json!("hartbeat")).contains("Heartbeat?")
+    );
+    assert!(with("api", json!("HeartbeatRequest")).contains("did you mean Heartbeat?"));
+    let unread = json!({"direction": "request", "api": "vote", "version": 0, "body": {}});
+    assert_eq!(refusal(unread), "Vote is an API that ackflow does not read");
+    assert!(with("api", json!(["Heartbeat"])).starts_with("api is neither a name nor a key"));
     assert!(with("apiKey", json!(13)).contains("apiKey 13 is LeaveGroup"));
     assert!(with("version", json!(99)).contains("no version 99; it has 0 to 4"));
-    assert!(with("version", json!("0")).starts_with("version "));
+    for (version, says) in [(json!("0"), "\"0\""), (json!(70_000), "70000"), (json!(1.5), "1.5")] {
+        let says = format!("version is {says}, not a whole number of 16 bits; HeartbeatRequest has 0 to 4");
+        assert_eq!(with("version", version), says);
+    }
+    let unversioned = refusal(json!({"direction": "request", "api": "Heartbeat", "body": {}}));
+    assert_eq!(unversioned, "version is missing; HeartbeatRequest has 0 to 4");
     assert!(with("correlationId", json!(1u64 << 40)).starts_with("correlationId "));
     assert!(with("clientId", json!(7)).starts_with("clientId "));
     let missing = with("body", json!({"groupId": "g", "memberId": "m"}));
@@ -115,8 +127,27 @@ fn line_that_is_no_frame_says_which_part_is_wrong() {
     assert!(encode("{").unwrap_err().to_string().contains("JSON"));
     assert!(refusal(json!({"direction": "request"})).contains("neither body nor hex"));
     assert!(refusal(json!({"hex": "00000002ff"})).contains("size 2, but 1 bytes follow"));
+    assert!(refusal(json!({"hex": ""})).starts_with("hex has 0 bytes, and a frame begins with its size in 4"));
+    assert!(refusal(json!({"hex": "ffff"})).starts_with("hex has 2 bytes"));
+    assert!(refusal(json!({"hex": "ffffffff"})).contains("size -1, but 0 bytes follow"));
+    assert!(with("hex", json!("0000000100")).starts_with("has both body and hex"));
+    assert!(refusal(json!({"hex": "0000000100", "token": ""})).starts_with("has both hex and token"));
+    let answer =
+        json!({"direction": "response", "api": "Heartbeat", "version": 0, "clientId": "c", "body": {"errorCode": 0}});
+    assert!(refusal(answer).starts_with("has clientId, which only requests have"));
     assert!(refusal(json!({"hex": "xy"})).contains("hexadecimal"));
     assert!(refusal(json!({"direction": "request", "version": 0, "body": {}})).starts_with("api is missing"));
+}
+
+#[test]
+fn api_of_a_line_may_be_in_any_case_or_its_key() {
+    let line = |api: Value| json!({"direction": "request", "api": api, "version": 0, "body": {}});
+    for api in [json!("listgroups"), json!("LISTGROUPS"), json!("16"), json!(16)] {
+        assert_eq!(encoded(&line(api)), encoded(&line(json!("ListGroups"))));
+    }
+    let mut both = line(json!("listGroups"));
+    both["apiKey"] = json!(16);
+    assert_eq!(encoded(&both), encoded(&line(json!("ListGroups"))));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ackflow_capture::{Capture, CaptureFormat, Content, Entry, Event, Expected, FrameStream, Style, hex};
-use ackflow_protocol::messages::dynamic::{Codec, Kind};
+use ackflow_capture::{
+    Capture, CaptureFormat, Content, Direction, Entry, Event, Expected, FrameStream, Style, codec, hex,
+};
 use ackflow_protocol::wire::ApiKey;
 use ackflow_protocol::wire::frame::{DEFAULT_MAX_FRAME, SIZE_LENGTH, frame_size};
 use anyhow::{anyhow, bail};
@@ -115,9 +116,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn expected(args: &Args) -> anyhow::Result<Expected> {
     let (Some(api), Some(version)) = (&args.api, args.api_version) else { return Ok(Expected::Requests) };
-    let named = ApiKey::named(api).and_then(ApiKey::name);
-    let codec = Codec::find(named.unwrap_or(api), Kind::Response, version)?;
-    Ok(Expected::Responses { key: codec.key(), version })
+    let key = ackflow_capture::api(api)?;
+    codec(key, Direction::Response, version)?;
+    Ok(Expected::Responses { key, version })
 }
 
 /// What keeps the rest of an input from being read, if anything does.
