@@ -404,6 +404,19 @@ fn check_sums_up_by_api() {
 }
 
 #[test]
+fn check_passes_over_blank_lines_and_says_what_reads_a_file_that_is_no_text() {
+    let line = json!({"api": "ListGroups", "kind": "request", "version": 0, "key": 16, "json": {}, "hex": ""});
+    let output = run(&["check", "-"], format!("\n{line}\r\n \t\n{line}\n\n").as_bytes());
+    assert!(output.status.success() && stdout(&output).ends_with("\n2 passed, 0 failed\n"), "{}", stdout(&output));
+    assert!(error(&["check", "-"], b"\n \n").contains("no line to check"));
+    let frame = b"\0\0\0\x0b\0\x10\0\0\0\0\0\x01\0\x01c";
+    for file in [&capture().1, &frame[..]] {
+        let message = error(&["check", "-"], file);
+        assert!(message.contains("stdin:1: is not text") && message.contains("wire decode"), "{message}");
+    }
+}
+
+#[test]
 fn check_shows_no_secret_of_a_line_that_fails() {
     let vectors = [
         json!({"api": "SaslAuthenticate", "kind": "request", "version": 0, "key": 36, "json": {"authBytes": "YWxpY2U="},

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use ackflow_capture::{Direction, is_secret};
 use ackflow_protocol::vectors::{VectorError, check_line};
 use ackflow_protocol::wire::ApiKey;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::{name, open};
@@ -20,7 +20,7 @@ const FAILURES_SHOWN: u64 = 20;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Bytes must decode to the JSON, the JSON must encode to the bytes. The summary has a line for each API. \
-    Of a field that may hold a password or the like, only is said that it differs.\n\n\
+    Blank lines are passed over. Of a field that may hold a password or the like, only is said that it differs.\n\n\
     Exit codes: 0 if all lines passed, 1 if one failed, 2 if there was nothing to check or a file cannot be read.\n\n\
     Example: ackflow wire check vectors.jsonl"
 )]
@@ -43,10 +43,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut apis: BTreeMap<String, Api> = BTreeMap::new();
     let mut failed = 0;
     for file in &args.files {
-        for (number, line) in BufReader::new(open(file)?).lines().enumerate() {
-            let line = line.map_err(|e| anyhow::anyhow!("cannot read {}: {e}", name(file)))?;
-            let checked = check_line(&line);
-            let line: Value = serde_json::from_str(&line).unwrap_or_default();
+        for (number, line) in BufReader::new(open(file)?).split(b'\n').enumerate() {
+            let line = line.with_context(|| format!("cannot read {}", name(file)))?;
+            let Some(line) = text(&line) else {
+                bail!(
+                    "{}:{}: is not text: check reads JSON lines; captures and frames are for ackflow wire decode",
+                    name(file),
+                    number + 1
+                );
+            };
+            if line.trim().is_empty() {
+                continue;
+            }
+            let checked = check_line(line);
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
             let (api, version) = subject(&line);
             let api = apis.entry(api).or_default();
             if let Some(version) = version {
@@ -70,6 +80,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     summarize(&apis);
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A line, if it is text. Frames without a byte that UTF-8 does not have are none all the same: their sizes begin with zero.
+fn text(line: &[u8]) -> Option<&str> {
+    str::from_utf8(line).ok().filter(|line| !line.contains('\0'))
 }
 
 /// What a line is about, as far as it says, also where it is wrong.
