@@ -46,6 +46,7 @@ pub use kafka::framer::Skipped;
 pub use kafka::message::{Content, Direction, Fault, Frame};
 pub use line::{Style, line};
 pub use packet::{NoSegment, Segment, segment};
+pub use records::lacks_records;
 pub use secrets::is_secret;
 pub use summary::Summary;
 pub use tcp::{Entry, Peers};

@@ -54,6 +54,21 @@ pub(crate) fn hide(value: &mut Value) {
     }
 }
 
+/// Whether a [`line`](crate::line()) with readable records lacks some: of batches that are damaged, of a format that is not read,
+/// or too large to be shown. The last batch of a fetch, which brokers cut at a byte, is none of these.
+pub fn lacks_records(line: &Value) -> bool {
+    match line {
+        Value::Array(elements) => elements.iter().any(lacks_records),
+        Value::Object(fields) if fields.contains_key("records") => {
+            let batches = fields.get("recordBatches").and_then(Value::as_array);
+            let lacks = |batch: &Value| batch.get("error").is_some() || batch.get("skipped").is_some();
+            batches.is_some_and(|batches| batches.iter().any(lacks))
+        }
+        Value::Object(fields) => fields.values().any(lacks_records),
+        _ => false,
+    }
+}
+
 fn batches(records: Bytes) -> Value {
     let mut left = MOST_SHOWN;
     let mut walk = Batches::new(records);

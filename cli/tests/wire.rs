@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -342,6 +344,30 @@ fn packets_that_are_not_there_in_full_are_told_and_make_the_exit_code() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn batch_that_cannot_be_read_makes_the_exit_code_where_records_are_asked_for() {
+    let (path, _) = capture();
+    let shown = lines(&["decode", "--records", &path], b"");
+    let mut line = shown.into_iter().find(|line| line["api"] == "Produce" && line["direction"] == "request").unwrap();
+    let records = line.pointer_mut("/body/topicData/0/partitionData/0/records").unwrap();
+    let good = BASE64_STANDARD.decode(records.as_str().unwrap()).unwrap();
+    let codes = |records: &[u8]| {
+        let mut line = line.clone();
+        line["body"]["topicData"][0]["partitionData"][0]["records"] = BASE64_STANDARD.encode(records).into();
+        let frame = run(&["encode", "-"], line.to_string().as_bytes()).stdout;
+        [&["decode", "-"][..], &["decode", "--records", "-"]].map(|args| run(args, &frame).status.code().unwrap())
+    };
+    assert_eq!(codes(&good), [0, 0]);
+    // A broker cuts what it gives at a byte.
+    assert_eq!(codes(&good[..good.len() - 1]), [0, 0]);
+    let with = |at: usize, byte: u8| [&good[..at], &[byte], &good[at + 1..]].concat();
+    let last = good.len() - 1;
+    // Length, format, checksum, codec, record.
+    for damaged in [with(11, 3), with(16, 1), with(17, !good[17]), with(22, 7), with(last, !good[last])] {
+        assert_eq!(codes(&damaged), [0, 1]);
+    }
 }
 
 #[test]

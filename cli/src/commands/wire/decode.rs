@@ -28,7 +28,8 @@ const LONGEST_TEXT: u64 = 400 << 20;
     after_help = "One JSON line a frame. A request is paired with its response by correlation id. What cannot be read becomes a line with \
     an error, the field and the offset, and with --show-secrets the frame in hex; the next frame is read all the same. Passwords, \
     SASL tokens and configuration values are masked.\n\n\
-    Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, a packet is not there in full, or the input ends \
+    Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, a packet is not there in full, \
+    with --records a batch could not be read, or the input ends \
     too early; 2 if it could not begin. Connections that are not Kafka are no error.\n\n\
     Examples:\n  \
     tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \

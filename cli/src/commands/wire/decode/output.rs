@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use ackflow_capture::{Content, Entry, Event, Frame, NoSegment, Style, Summary, line};
+use ackflow_capture::{Content, Entry, Event, Frame, NoSegment, Style, Summary, lacks_records, line};
 use anyhow::Context;
 
 use crate::commands::wire::reader_is_gone;
@@ -33,6 +33,9 @@ impl Output {
             return;
         }
         let line = line(entry, self.style);
+        if self.style.records && lacks_records(&line) {
+            self.lacks_something();
+        }
         let written = if self.pretty { writeln!(self.out, "{line:#}") } else { writeln!(self.out, "{line}") };
         self.error = written.err();
     }
