@@ -302,6 +302,8 @@ fn exit_code_tells_whether_all_was_read() {
     assert_eq!(code(&["decode", "--no-such-option", "-"], b""), Some(2));
     assert_eq!(code(&["encode", "--hex", "no/such/file"], b""), Some(2));
     assert_eq!(code(&["check", "-"], b""), Some(2));
+    assert_eq!(code(&["decode", "-"], b""), Some(2));
+    assert_eq!((code(&["encode", "-"], b""), code(&["encode", "-"], b"\n")), (Some(0), Some(0)));
 }
 
 /// Leaves `kept` bytes of each packet of a capture that `is_cut` chooses by its place and length.

@@ -30,7 +30,7 @@ const LONGEST_TEXT: u64 = 400 << 20;
     SASL tokens and configuration values are masked.\n\n\
     Exit codes: 0 if all was read; 1 if a frame could not be read, bytes were skipped or are not in the capture, a packet is not there in full, \
     with --records a batch could not be read, or the input ends \
-    too early; 2 if it could not begin. Connections that are not Kafka are no error.\n\n\
+    too early; 2 if it could not begin, also for want of any input. Connections that are not Kafka are no error.\n\n\
     Examples:\n  \
     tcpdump -i lo -s 0 -w - port 9092 | ackflow wire decode --records -\n  \
     ackflow wire decode --port 9092 session.pcapng | jq 'select(.api == \"ShareFetch\")'\n  \

@@ -15,7 +15,8 @@ use crate::stderr::tell;
     after_help = "A line needs direction (request or response), api (a name in any case, or a key), version and body, the JSON of Kafka's own converters; \
     without correlationId it is 0, without clientId null. It may as well be several lines, as of decode --pretty. Fields that are \
     not known, and names that stand twice, are refused. A line with hex instead of a body is written as it is; lines about skipped bytes are passed over.\n\n\
-    Exit codes: 0 if all was written, 1 if a line is wrong (the frames before it are written), 2 if it could not begin.\n\n\
+    Exit codes: 0 if all was written, 1 if a line is wrong (the frames before it are written), 2 if it could not begin. \
+    Without any line it is 0 and no frame: a filter in front may have left none.\n\n\
     Examples:\n  \
     echo '{\"direction\":\"request\",\"api\":\"ListGroups\",\"version\":0,\"body\":{}}' | ackflow wire encode --hex -\n  \
     ackflow wire decode --show-secrets frames.bin | ackflow wire encode - | cmp - frames.bin"
