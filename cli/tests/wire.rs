@@ -198,6 +198,15 @@ fn frame_in_hexadecimal_text_is_shown_whatever_follows_it() {
 }
 
 #[test]
+fn frames_in_hexadecimal_text_are_found_behind_one_that_cannot_be_read() {
+    let output = run(&["decode", "-"], format!("0000000a00c8000000000001ffff{LIST_GROUPS}00").as_bytes());
+    let shown: Vec<&str> = stdout(&output).lines().collect();
+    assert_eq!((output.status.code(), shown.len()), (Some(1), 2));
+    assert!(shown[0].contains("API key 200") && shown[1].contains("ListGroups"), "{shown:?}");
+    assert!(stderr(&output).contains("byte 28: ends inside a frame: 1 of 4 bytes"), "{}", stderr(&output));
+}
+
+#[test]
 fn size_that_is_wrong_in_hexadecimal_text_is_named() {
     let wrong = |size: i32, frame: &str| failure(1, &["decode", "-"], format!("{size:08x}{frame}").as_bytes());
     for size in [-1, 0, 9, 4_096, i32::MAX] {

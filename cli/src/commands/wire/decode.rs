@@ -176,8 +176,10 @@ fn decode_hex(input: Input, expected: Expected, out: &mut Output) -> anyhow::Res
         }
         let rest = bytes.get(SIZE_LENGTH..).unwrap_or_default();
         let is_size = is_frame(rest) || expected == Expected::Requests && is_no_header(&bytes);
-        if let Some((at, size, rest)) = wrong_size(&bytes, is_size) {
-            return Ok(Some(anyhow!("byte {at}: the size says {size}, {rest} bytes follow")));
+        match wrong_size(&bytes, is_size) {
+            Some((0, size, rest)) => return Ok(Some(anyhow!("byte 0: the size says {size}, {rest} bytes follow"))),
+            Some(_) => return Ok(decode_frames(Input::of(bytes.to_vec()), expected, out)),
+            None => {}
         }
     }
     Ok(decode_frames(Input::of(sized(&bytes)), expected, out))
