@@ -454,6 +454,18 @@ fn check_passes_over_blank_lines_and_says_what_reads_a_file_that_is_no_text() {
 }
 
 #[test]
+fn check_has_its_exit_code_also_where_nobody_reads_the_summary() {
+    let good = json!({"api": "ListGroups", "kind": "request", "version": 0, "key": 16, "json": {}, "hex": ""});
+    for (line, code) in [(good.to_string(), 0), ("{}".to_owned(), 1)] {
+        let mut child = ackflow(&["check", "-"]).spawn().unwrap();
+        drop(child.stdout.take());
+        child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn check_shows_no_secret_of_a_line_that_fails() {
     let vectors = [
         json!({"api": "SaslAuthenticate", "kind": "request", "version": 0, "key": 36, "json": {"authBytes": "YWxpY2U="},

@@ -1,7 +1,7 @@
 //! `ackflow wire check`: the codec against frames that somebody else wrote.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use ackflow_protocol::wire::ApiKey;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::{name, open};
+use super::{name, open, reader_is_gone};
 use crate::stderr::tell;
 
 /// At most this many failures are printed; the summary counts them all.
@@ -78,7 +78,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if apis.is_empty() {
         bail!("no line to check: nothing is proven");
     }
-    summarize(&apis);
+    match summarize(&apis) {
+        Err(error) if reader_is_gone(&error) => {}
+        written => written.context("cannot write to stdout")?,
+    }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -118,16 +121,18 @@ fn without_secrets(error: &VectorError, line: &Value) -> String {
     }
 }
 
-fn summarize(apis: &BTreeMap<String, Api>) {
-    println!("{:<30} {:>9} {:>9} {:>9}", "API", "versions", "passed", "failed");
+fn summarize(apis: &BTreeMap<String, Api>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{:<30} {:>9} {:>9} {:>9}", "API", "versions", "passed", "failed")?;
     for (name, api) in apis {
         let versions = match api.versions {
             Some((first, last)) if first == last => first.to_string(),
             Some((first, last)) => format!("{first}-{last}"),
             None => "-".to_owned(),
         };
-        println!("{name:<30} {versions:>9} {:>9} {:>9}", api.passed, api.failed);
+        writeln!(out, "{name:<30} {versions:>9} {:>9} {:>9}", api.passed, api.failed)?;
     }
     let total = |count: fn(&Api) -> u64| apis.values().map(count).sum::<u64>();
-    println!("{} passed, {} failed", total(|api| api.passed), total(|api| api.failed));
+    writeln!(out, "{} passed, {} failed", total(|api| api.passed), total(|api| api.failed))?;
+    out.flush()
 }
