@@ -45,9 +45,9 @@ fn defaults_round_trip_as_json_in_every_version() {
     for_each_api!(with_every_message, default_round_trips_as_json, ());
 }
 
-// Mutation: protocol/src/wire/json/reader.rs
-// - if self.version >= version { field(self) } else { self.of_another_version(default, field) }
-// + if self.version >= version { field(self) } else { Ok(default) }
+// Mutation: protocol/src/wire/decoder.rs
+// - if self.version() >= version { field(self) } else { self.of_another_version(default, field) }
+// + if self.version() >= version { field(self) } else { Ok(default) }
 #[cfg(feature = "json")]
 #[test]
 fn json_that_says_what_its_version_cannot_is_refused_as_by_kafka() {

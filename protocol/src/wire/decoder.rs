@@ -65,7 +65,7 @@ pub trait Decoder: Sized {
         default: T,
         field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if self.version() >= version { field(self) } else { Ok(default) }
+        if self.version() >= version { field(self) } else { self.of_another_version(default, field) }
     }
 
     /// Reads a field that exists up to and including `version`; newer versions give `default`.
@@ -76,7 +76,17 @@ pub trait Decoder: Sized {
         default: T,
         field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if self.version() <= version { field(self) } else { Ok(default) }
+        if self.version() <= version { field(self) } else { self.of_another_version(default, field) }
+    }
+
+    /// What a field gives that the version does not have: `default`, where the input cannot have it either.
+    #[inline]
+    fn of_another_version<T>(
+        &mut self,
+        default: T,
+        _field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        Ok(default)
     }
 
     /// Makes null an error for the nullable field that follows where the version is older than `version`:

@@ -125,24 +125,6 @@ impl<'a> JsonReader<'a> {
         self.read(name, expected, |v| v.as_i64()?.try_into().ok())
     }
 
-    /// Reads a field that the version does not have, where it is there all the same, as Kafka does: writing it then fails unless it may be
-    /// ignored. Strictly read, it is left to be found as unknown.
-    fn of_another_version<T>(
-        &mut self,
-        default: T,
-        field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<T, DecodeError> {
-        if self.strict.is_some() {
-            return Ok(default);
-        }
-        self.other = Some(Presence::NotLookedAt);
-        let read = field(self);
-        match self.other.take() {
-            Some(Presence::Absent) => Ok(default),
-            _ => read,
-        }
-    }
-
     /// Reads the fields of an object, and then knows whether it has others.
     fn fields<T: Decode>(&mut self, object: &'a Value) -> Result<T, DecodeError> {
         let outer = self.strict.as_mut().map(|strict| std::mem::take(&mut strict.asked));
@@ -180,22 +162,22 @@ impl Decoder for JsonReader<'_> {
         self.null_allowed = allowed;
     }
 
-    fn since<T>(
+    /// Reads a field that the version does not have, where it is there all the same, as Kafka does: writing it then fails unless it may be
+    /// ignored. Strictly read, it is left to be found as unknown.
+    fn of_another_version<T>(
         &mut self,
-        version: i16,
         default: T,
         field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        if self.version >= version { field(self) } else { self.of_another_version(default, field) }
-    }
-
-    fn until<T>(
-        &mut self,
-        version: i16,
-        default: T,
-        field: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
-    ) -> Result<T, DecodeError> {
-        if self.version <= version { field(self) } else { self.of_another_version(default, field) }
+        if self.strict.is_some() {
+            return Ok(default);
+        }
+        self.other = Some(Presence::NotLookedAt);
+        let read = field(self);
+        match self.other.take() {
+            Some(Presence::Absent) => Ok(default),
+            _ => read,
+        }
     }
 
     fn bool(&mut self, name: &'static str) -> Result<bool, DecodeError> {
