@@ -16,31 +16,23 @@ pub(crate) struct Words {
 impl Words {
     pub(crate) fn of(request: &ClientRequest, sent: Instant) -> Self {
         let mut words = Self { member: None, sent, said: BTreeMap::new() };
+        /// Both requests say it alike, each in types of its own.
+        macro_rules! take_in {
+            ($request:expr) => {{
+                words.member.clone_from(&$request.member_id);
+                for topic in &$request.topics {
+                    for of in &topic.partitions {
+                        let id = TopicIdPartition { topic_id: topic.topic_id, partition: of.partition_index };
+                        for batch in &of.acknowledgement_batches {
+                            words.add(id, (batch.first_offset, batch.last_offset), &batch.acknowledge_types);
+                        }
+                    }
+                }
+            }};
+        }
         match request {
-            ClientRequest::ShareFetch(request) => {
-                words.member.clone_from(&request.member_id);
-                let partitions =
-                    request.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |of| (topic.topic_id, of)));
-                for (topic_id, of) in partitions {
-                    let id = TopicIdPartition { topic_id, partition: of.partition_index };
-                    let batches = of.acknowledgement_batches.iter();
-                    batches.for_each(|batch| {
-                        words.add(id, (batch.first_offset, batch.last_offset), &batch.acknowledge_types)
-                    });
-                }
-            }
-            ClientRequest::ShareAcknowledge(request) => {
-                words.member.clone_from(&request.member_id);
-                let partitions =
-                    request.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |of| (topic.topic_id, of)));
-                for (topic_id, of) in partitions {
-                    let id = TopicIdPartition { topic_id, partition: of.partition_index };
-                    let batches = of.acknowledgement_batches.iter();
-                    batches.for_each(|batch| {
-                        words.add(id, (batch.first_offset, batch.last_offset), &batch.acknowledge_types)
-                    });
-                }
-            }
+            ClientRequest::ShareFetch(request) => take_in!(request),
+            ClientRequest::ShareAcknowledge(request) => take_in!(request),
             ClientRequest::Metadata(_) | ClientRequest::FindCoordinator(_) | ClientRequest::Heartbeat(_) => {}
         }
         words
