@@ -33,8 +33,8 @@ pub fn api(text: &str) -> Result<ApiKey, NameError> {
 fn near(text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let stem = ["request", "response"].iter().find_map(|kind| text.strip_suffix(kind)).unwrap_or(&text);
-    let lower: Vec<(String, &'static str)> =
-        (0..=i16::MAX).filter_map(|key| ApiKey(key).name()).map(|name| (name.to_ascii_lowercase(), name)).collect();
+    let names = ApiKey::ALL.iter().filter_map(|key| key.name());
+    let lower: Vec<(String, &'static str)> = names.map(|name| (name.to_ascii_lowercase(), name)).collect();
     let found = nearest(stem, lower.iter().map(|(lower, _)| &**lower))?;
     lower.iter().find(|(lower, _)| lower == found).map(|(_, name)| *name)
 }

@@ -6,8 +6,8 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     (changes * 3 <= name.chars().count()).then_some(nearest)
 }
 
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
+/// Levenshtein's distance, in characters.
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a) in a.chars().enumerate() {
@@ -32,5 +32,12 @@ mod tests {
         assert_eq!(nearest("partition", known), Some("partitions"));
         assert_eq!(nearest("offset", known), None);
         assert_eq!(nearest("offset", []), None);
+    }
+
+    #[test]
+    fn distances_are_those_of_levenshtein() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
     }
 }

@@ -15,7 +15,8 @@ macro_rules! api_keys {
                 pub const $constant: Self = Self($key);
             )*
 
-            const ALL: &[Self] = &[$($(#[$only])? Self($key)),*];
+            /// All APIs that Kafka 4.4.0 has a name for.
+            pub const ALL: &[Self] = &[$($(#[$only])? Self($key)),*];
 
             /// The schema's name without `Request`, such as `ShareFetch`; `None` for a key unknown to Kafka 4.4.0.
             pub fn name(self) -> Option<&'static str> {

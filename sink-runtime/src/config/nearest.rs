@@ -1,5 +1,7 @@
 //! The known key that a misspelt one was probably meant to be.
 
+use ackflow_protocol::nearest::distance;
+
 /// The candidate that is nearest to `key`, if any is near enough to be worth naming.
 pub(super) fn nearest<'a>(key: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (key.chars().count() / 3).max(2);
@@ -9,22 +11,6 @@ pub(super) fn nearest<'a>(key: &str, candidates: impl IntoIterator<Item = &'a st
         .filter(|&(distance, _)| distance <= limit)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance in characters.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, from) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &to) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
@@ -38,12 +24,5 @@ mod tests {
         assert_eq!(nearest("share.lastdelivery", known), Some("share.last.delivery"));
         assert_eq!(nearest("task.max", known), Some("tasks.max"));
         assert_eq!(nearest("database.url", known), None);
-    }
-
-    #[test]
-    fn distances_are_those_of_levenshtein() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }
