@@ -1,7 +1,7 @@
 //! ackflow: Kafka share groups and sinks from the command line.
 
-// Messages go through `stderr`.
-#![warn(clippy::print_stderr)]
+// Results go through `stdout`, messages through `stderr`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod commands;
@@ -9,6 +9,7 @@ mod connection;
 mod progress;
 mod signals;
 mod stderr;
+mod stdout;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -231,6 +231,21 @@ async fn what_the_system_says_is_said_once() {
     assert_eq!(message.matches("EOF while parsing").count(), 1, "{message}");
 }
 
+#[test]
+fn results_that_cannot_be_written_are_an_error() {
+    let commands: [&[&str]; 3] = [
+        &["broker", "--listen", "127.0.0.1:0"],
+        &["demo", "--records", "20000"],
+        &["perf", "share-consume", "--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--num-records", "1"],
+    ];
+    for args in commands {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(ACKFLOW).args(args).stdin(Stdio::null()).stdout(full).output().unwrap();
+        assert!(error(&output).contains("cannot write to stdout: No space left on device"), "{}", error(&output));
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
 #[tokio::test]
 async fn wire_check_passes_kafkas_vectors_and_catches_one_wrong_byte() {
     let vectors: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../testdata/vectors/core.jsonl"].iter().collect();

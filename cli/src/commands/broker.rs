@@ -9,6 +9,7 @@ use anyhow::Context;
 use crate::connection::key_value;
 use crate::signals::Stop;
 use crate::stderr::tell;
+use crate::stdout::say;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ackflow broker --listen 127.0.0.1:9092 --config num.partitions=3\n\n\
@@ -35,7 +36,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let broker = builder.start().await.with_context(|| format!("cannot start a broker on --listen {}", args.listen))?;
     // Scripts read the address from the first line of stdout.
-    println!("{}", broker.bootstrap_servers());
+    say!("{}", broker.bootstrap_servers())?;
     tell!("ackflow: an embedded broker listens on {}; it keeps everything in memory", broker.bootstrap_servers());
     stop.requested().await;
     broker.shutdown().await;

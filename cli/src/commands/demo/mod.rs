@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::progress::Progress;
 use crate::stderr::tell;
+use crate::stdout::say;
 use sink::TallySink;
 use tally::Tally;
 
@@ -65,12 +66,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let lost = args.records - counts.delivered;
     let per_second = (counts.delivered as f64 / elapsed).round();
     let tasks = counts.by_task.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
-    println!("produced      {:>12}", args.records);
-    println!("delivered     {:>12}", counts.delivered);
-    println!("redelivered   {:>12}   among them what the killed task held", counts.redelivered);
-    println!("lost          {lost:>12}");
-    println!("records/s     {per_second:>12}");
-    println!("put by task   {tasks}");
+    say!("produced      {:>12}", args.records)?;
+    say!("delivered     {:>12}", counts.delivered)?;
+    say!("redelivered   {:>12}   among them what the killed task held", counts.redelivered)?;
+    say!("lost          {lost:>12}")?;
+    say!("records/s     {per_second:>12}")?;
+    say!("put by task   {tasks}")?;
     if args.json {
         let line = json!({
             "produced": args.records,
@@ -82,7 +83,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             "killed": 1,
             "seconds": (elapsed * 1000.0).round() / 1000.0,
         });
-        println!("{line}");
+        say!("{line}")?;
     }
     Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

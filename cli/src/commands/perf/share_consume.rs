@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::stats::{HEADER, Stats};
 use crate::connection::Connection;
 use crate::stderr::tell;
+use crate::stdout::say;
 
 /// Example: ackflow perf share-consume --bootstrap-server localhost:9092 --topic t --num-records 1000000
 #[derive(Debug, clap::Args)]
@@ -81,7 +82,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     properties.insert("group.id".to_owned(), args.group.clone());
     let config = ShareConsumerConfig::from_properties(&properties)?;
     if !args.hide_header {
-        println!("{HEADER}");
+        say!("{HEADER}")?;
     }
     let shared = Arc::new(Shared {
         records: AtomicU64::new(0),
@@ -116,7 +117,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             args.timeout
         );
     }
-    println!("{}", stats.row());
+    say!("{}", stats.row())?;
     if args.json {
         let line = json!({
             "records": stats.records,
@@ -124,7 +125,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             "redelivered": total.redelivered,
             "records_per_s": stats.records_per_second().round(),
         });
-        println!("{line}");
+        say!("{line}")?;
     }
     Ok(if total.records < args.num_records { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -145,7 +146,7 @@ async fn consume(
         // Accepting is a message to the driver; the run ends with a commit that waits for the answers.
         drop(delivery.accept());
         shared.records.fetch_add(count.records - before, Ordering::Relaxed);
-        interval.report(&count, id);
+        interval.report(&count, id)?;
     }
     consumer.commit_sync(Duration::from_secs(30)).await?;
     Ok((count, consumer))
@@ -177,9 +178,9 @@ impl Interval {
         Self { every: shared.report_every, since: Instant::now(), start: Zoned::now(), records: 0, bytes: 0 }
     }
 
-    fn report(&mut self, count: &Count, id: u64) {
+    fn report(&mut self, count: &Count, id: u64) -> anyhow::Result<()> {
         if self.every.is_none_or(|every| self.since.elapsed() < every) {
-            return;
+            return Ok(());
         }
         let stats = Stats {
             start: std::mem::replace(&mut self.start, Zoned::now()),
@@ -187,7 +188,8 @@ impl Interval {
             bytes: count.bytes - self.bytes,
             records: count.records - self.records,
         };
-        println!("{} for share consumer {}", stats.row(), id + 1);
+        say!("{} for share consumer {}", stats.row(), id + 1)?;
         (self.since, self.records, self.bytes) = (Instant::now(), count.records, count.bytes);
+        Ok(())
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn judge(verdict: &mut Verdict, defaults: &Results, full: &Results) {
     verdict.require(rate >= 1.8 * defaults.rate("librdkafka"), "at defaults 1.8 times the records/s of librdkafka");
     verdict.require(rate >= 2.5 * defaults.rate("java"), "at defaults 2.5 times the records/s of Java");
     verdict.require(full.rate(OURS) >= full.fastest(), "with 2,000 a fetch not slower than the fastest");
-    for (setting, results) in [("at defaults", defaults), ("with 2,000 a fetch", full)] {
+    for (key, setting, results) in [("default", "at defaults", defaults), ("2000", "with 2,000 a fetch", full)] {
         let cpu = results.cpu(OURS);
         verdict
             .require(4.0 * cpu <= results.cpu("librdkafka"), format!("{setting} a quarter of librdkafka's CPU time"));
@@ -57,7 +57,7 @@ pub(super) fn judge(verdict: &mut Verdict, defaults: &Results, full: &Results) {
         let memory = results.median(OURS, |run| run.memory);
         verdict.require(memory < 12e6, format!("{setting} less than 12 MB"));
         let allocations = results.median(OURS, |run| run.allocations.unwrap_or(f64::NAN));
-        verdict.figure("allocations_per_record", format!("{allocations:.4}"));
+        verdict.figure(&format!("{OURS}_{key}_allocations_per_record"), format!("{allocations:.4}"));
         verdict.require(allocations < 0.05, format!("{setting} fewer than 0.05 allocations a record"));
     }
     verdict.require(full.cpu(OURS) <= 180.0, "with 2,000 a fetch 0.18 us of CPU time a record");
