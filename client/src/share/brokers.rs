@@ -76,18 +76,20 @@ impl Brokers {
     /// The error where none of the candidates could be reached.
     pub(super) fn unreachable(&self, config: &ClientConfig) -> impl FnOnce(&ClientError) -> ClientError + Send + use<> {
         let (what, remedy) = match self.named.is_empty() || config.rebootstraps() {
-            true => {
-                let servers = format!("no broker of bootstrap.servers={}", config.bootstrap_servers);
-                (servers, "check the addresses and that a broker listens there")
-            }
+            // The last error says what to check.
+            true => (format!("no broker of bootstrap.servers={}", config.bootstrap_servers), None),
             false => {
                 let named: Vec<_> = self.named.iter().map(|(_, address)| address.to_string()).collect();
-                (format!("none of the known brokers {}", named.join(",")), NO_RECOVERY)
+                (format!("none of the known brokers {}", named.join(",")), Some(NO_RECOVERY))
             }
         };
         move |error| {
             let reason = format!("{what} can be reached, lastly: {error}");
-            ClientError::new(ErrorKind::Unreachable, CONNECTING, reason).remedy(remedy)
+            let unreachable = ClientError::new(ErrorKind::Unreachable, CONNECTING, reason);
+            match remedy {
+                Some(remedy) => unreachable.remedy(remedy),
+                None => unreachable,
+            }
         }
     }
 }
