@@ -226,6 +226,10 @@ pub(crate) fn text() -> Vec<Vec<u8>> {
         "SSL://kafka.example.org:9093",
         "bootstrap.servers=localhost:9092\ngroup.id = orders\n# comment\n! comment\nkey:\\u00e9\\ud83d\\ude00\n",
         "long=first \\\n   second\r\nwith\\ space=\\t\\n\\:\n",
+        "a.b.PlainLoginModule required /* who */ username=\"bob\" password='a\\'b' // what\n token=true;",
+        "r=rOprNGfwEbeRWgbNEkqO%hvYD,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,x=more",
+        "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=",
+        "e=other-error",
     ];
     lines().into_iter().step_by(8).chain(texts.map(str::to_owned)).map(String::into_bytes).collect()
 }

@@ -13,6 +13,7 @@ pub mod messages;
 pub mod nearest;
 pub mod random;
 pub mod records;
+pub mod text;
 #[cfg(any(feature = "arbitrary", feature = "fuzzing", feature = "proptest"))]
 pub mod valid;
 #[cfg(feature = "json")]

@@ -3,13 +3,16 @@
 use super::bounded;
 use crate::messages::dynamic::Kind;
 use crate::records::Compression;
+use crate::text::jaas::LoginModule;
+use crate::text::scram::{ServerFinal, ServerFirst};
 use crate::vectors::check_line;
 use crate::wire::Uuid;
 
-/// Target `text`: the input as a topic id, as a name of a compression or a kind, and as a line of test vectors.
+/// Target `text`: the input as a topic id, as a name of a compression or a kind, as a line of test vectors, as a login module, and as what a
+/// server says in SCRAM.
 ///
 /// # Panics
-/// Where a text that was read is written as one that reads as something else.
+/// Where a text that was read is written as one that reads as something else, or an error is about a place beyond the text.
 pub fn text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(bounded(data)) else { return };
     if let Ok(uuid) = text.parse::<Uuid>() {
@@ -22,4 +25,12 @@ pub fn text(data: &[u8]) {
         assert_eq!(kind.as_str(), text);
     }
     let _ = check_line(text);
+    if let Err(error) = LoginModule::parse(text) {
+        assert!(error.at <= text.len(), "{error}");
+    }
+    if let Some(first) = ServerFirst::parse(text) {
+        let written = format!("r={},s={},i={}", first.nonce, first.salt, first.iterations);
+        assert_eq!(ServerFirst::parse(&written), Some(first));
+    }
+    let _ = ServerFinal::parse(text);
 }
