@@ -86,6 +86,10 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         Step::cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         // A build of the workspace unites the features that its crates ask for, and tests ask for some; a user's build does not.
         Step::cargo("protocol without features", &["clippy", "-p", "ackflow-protocol", "--", "-D", "warnings"]),
+        Step::cargo(
+            "client without features",
+            &["clippy", "-p", "ackflow-client", "--no-default-features", "--", "-D", "warnings"],
+        ),
         Step::cargo("documentation", &["doc", "--workspace", "--no-deps"]),
         Step::cargo("protocol with all features", &["test", "-p", "ackflow-protocol", "--all-features"]),
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
@@ -124,7 +128,7 @@ fn readme_tests(readme: &str) -> Result<Step> {
 
 /// The tests that need a broker: ignored by default, and named for it.
 fn kafka_tests() -> Result<()> {
-    let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
+    let cluster = Cluster::start(&Options { fast: true, secure: true, ..Options::default() })?;
     // The first group makes the broker create the topic that holds the state of groups. Where many groups are that first
     // one, records whose locks end soon after may not come again for longer than a test waits (docs/broker-behaviour.md).
     let first = "real_kafka_::implicit_mode_consumes_everything_once_and_leaves_no_lag";

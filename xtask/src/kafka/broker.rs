@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::libs::Libs;
-use super::settings::Node;
+use super::secure::SCRAM_USERS;
+use super::settings::{Node, Options};
 use crate::interrupt;
 use crate::process::Process;
 
@@ -36,7 +37,7 @@ impl Broker {
         node: &Node,
         properties: &str,
         cluster_id: &str,
-        share_version: Option<u16>,
+        options: &Options,
     ) -> Result<Self> {
         fs::create_dir_all(&node.folder).with_context(|| format!("cannot create {}", node.folder.display()))?;
         fs::write(node.folder.join("server.properties"), properties)?;
@@ -45,7 +46,10 @@ impl Broker {
         // One word: an id may begin with a dash, and would be taken for an option.
         format.args(["kafka.tools.StorageTool", "format", &format!("--cluster-id={cluster_id}"), "-c"]);
         format.arg(node.folder.join("server.properties"));
-        if let Some(version) = share_version {
+        if options.secure {
+            SCRAM_USERS.iter().for_each(|user| _ = format.args(["--add-scram", user]));
+        }
+        if let Some(version) = options.formatted_share_version() {
             format.arg("--feature").arg(format!("share.version={version}"));
         }
         let output = format.output().context("cannot run `java`: Java 17 is needed to run Kafka")?;

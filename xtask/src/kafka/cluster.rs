@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::broker::Broker;
 use super::libs::Libs;
+use super::secure::{LISTENERS, Listener, make_certificates};
 use super::settings::{Node, Options, properties};
 use super::tools::Tools;
 use crate::random;
@@ -20,6 +21,7 @@ use crate::random;
 pub struct Cluster {
     libs: Libs,
     heap: String,
+    certificates: PathBuf,
     // Brokers end before their folder goes: fields are dropped in this order.
     brokers: Vec<Broker>,
     _folder: Option<tempfile::TempDir>,
@@ -40,9 +42,13 @@ impl Cluster {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
-        let nodes = nodes(options.brokers, &folder)?;
-        let brokers = format(&libs, options, &nodes)?;
-        let mut cluster = Self { libs, heap: options.heap.clone(), brokers, _folder: temporary };
+        let nodes = nodes(options, &folder)?;
+        let certificates = folder.join("certificates");
+        if options.secure {
+            make_certificates(&certificates)?;
+        }
+        let brokers = format(&libs, options, &nodes, &certificates)?;
+        let mut cluster = Self { libs, heap: options.heap.clone(), certificates, brokers, _folder: temporary };
         for broker in &mut cluster.brokers {
             broker.start(&cluster.libs, &cluster.heap)?;
         }
@@ -56,6 +62,21 @@ impl Cluster {
     pub fn bootstrap(&self) -> String {
         let addresses: Vec<String> = self.brokers.iter().map(|b| format!("127.0.0.1:{}", b.node().port)).collect();
         addresses.join(",")
+    }
+
+    /// The listeners with TLS and SASL: their names and addresses; none without [`Options::secure`].
+    pub fn secure_listeners(&self) -> Vec<(&'static str, String)> {
+        let of_listener = |(at, listener): (usize, &Listener)| {
+            let ports = self.brokers.iter().filter_map(|b| b.node().secure_ports.get(at));
+            let addresses: Vec<String> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+            (!addresses.is_empty()).then(|| (listener.name, addresses.join(",")))
+        };
+        LISTENERS.iter().enumerate().filter_map(of_listener).collect()
+    }
+
+    /// Where certificates and keys are, for those listeners and their clients.
+    pub fn certificates(&self) -> &Path {
+        &self.certificates
     }
 
     /// The data folders, one a broker.
@@ -82,6 +103,13 @@ impl Cluster {
             .env("ACKFLOW_KAFKA_LIBS", self.libs.folder())
             .env("ACKFLOW_KAFKA_LOG_DIRS", folders.join(","))
             .env("ACKFLOW_KAFKA_PIDS", ids.join(","));
+        let listeners = self.secure_listeners();
+        if !listeners.is_empty() {
+            let listeners: Vec<String> = listeners.iter().map(|(name, at)| format!("{name}={at}")).collect();
+            command
+                .env("ACKFLOW_KAFKA_LISTENERS", listeners.join(" "))
+                .env("ACKFLOW_KAFKA_CERTIFICATES", &self.certificates);
+        }
     }
 
     /// Kills a broker (SIGKILL) by its node id, which counts from 1.
@@ -140,12 +168,18 @@ fn empty_folder(folder: &Path) -> Result<PathBuf> {
     Ok(folder.canonicalize()?)
 }
 
-fn nodes(count: u16, folder: &Path) -> Result<Vec<Node>> {
-    let mut ports = free_ports(2 * usize::from(count))?.into_iter();
-    let mut port = || ports.next().expect("two ports a node were picked");
-    Ok((1..=count)
-        .map(|id| Node { id, port: port(), controller_port: port(), folder: folder.join(format!("broker-{id}")) })
-        .collect())
+fn nodes(options: &Options, folder: &Path) -> Result<Vec<Node>> {
+    let secure = if options.secure { LISTENERS.len() } else { 0 };
+    let mut ports = free_ports((2 + secure) * usize::from(options.brokers))?.into_iter();
+    let mut port = || ports.next().expect("as many were picked");
+    let node = |id| Node {
+        id,
+        port: port(),
+        controller_port: port(),
+        secure_ports: (0..secure).map(|_| port()).collect(),
+        folder: folder.join(format!("broker-{id}")),
+    };
+    Ok((1..=options.brokers).map(node).collect())
 }
 
 /// Ports below the kernel's ephemeral range (32768 and up), so that no outgoing connection takes one while its broker
@@ -165,16 +199,15 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
 }
 
 /// Formats all brokers at once: a JVM's start is most of it.
-fn format(libs: &Libs, options: &Options, nodes: &[Node]) -> Result<Vec<Broker>> {
+fn format(libs: &Libs, options: &Options, nodes: &[Node], certificates: &Path) -> Result<Vec<Broker>> {
     let cluster_id = random::uuid();
     thread::scope(|scope| {
         let formats: Vec<_> = nodes
             .iter()
             .map(|node| {
-                let properties = properties(options, node, nodes);
+                let properties = properties(options, node, nodes, certificates);
                 let cluster_id = &cluster_id;
-                let share_version = options.formatted_share_version();
-                scope.spawn(move || Broker::format(libs, node, &properties, cluster_id, share_version))
+                scope.spawn(move || Broker::format(libs, node, &properties, cluster_id, options))
             })
             .collect();
         formats.into_iter().map(|format| format.join().expect("formatting does not panic")).collect()

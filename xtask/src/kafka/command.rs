@@ -35,6 +35,10 @@ pub struct Arguments {
     /// Short locks, sessions and assignments, which tests can wait for.
     #[arg(long)]
     fast: bool,
+    /// Listeners with TLS and SASL as well: ACKFLOW_KAFKA_LISTENERS has NAME=ADDRESS of each, separated by blanks, ACKFLOW_KAFKA_CERTIFICATES the folder
+    /// of certificates and keys.
+    #[arg(long)]
+    secure: bool,
     /// A broker setting, key=value; may be repeated.
     #[arg(long, value_parser = setting)]
     config: Vec<(String, String)>,
@@ -64,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         brokers: arguments.brokers,
         share_version: arguments.share_version,
         fast: arguments.fast,
+        secure: arguments.secure,
         config: arguments.config.clone(),
         keep_dir: arguments.keep_dir.clone(),
         heap: arguments.heap.clone(),

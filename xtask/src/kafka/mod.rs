@@ -4,6 +4,7 @@ mod broker;
 mod cluster;
 pub mod command;
 mod libs;
+mod secure;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! The settings of a test cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::libs::DEFAULT_VERSION;
+use super::secure;
 
 /// What kind of cluster to start.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Options {
     pub share_version: Option<u16>,
     /// Short locks, sessions and assignments; see `fast` below.
     pub fast: bool,
+    /// Listeners with TLS and SASL as well.
+    pub secure: bool,
     /// Further broker settings, which win over all others.
     pub config: Vec<(String, String)>,
     /// Keep data and logs in this folder; a temporary one otherwise.
@@ -30,6 +33,7 @@ impl Default for Options {
             brokers: 1,
             share_version: None,
             fast: false,
+            secure: false,
             config: Vec::new(),
             keep_dir: None,
             heap: "1g".to_owned(),
@@ -53,12 +57,16 @@ pub(super) struct Node {
     pub(super) port: u16,
     /// Port of the controllers' listener.
     pub(super) controller_port: u16,
+    /// Ports of the listeners with TLS and SASL, where it has them.
+    pub(super) secure_ports: Vec<u16>,
     /// Its folder: settings, log and data.
     pub(super) folder: PathBuf,
 }
 
 /// The server.properties of a node, one `key=value` a line; the last of equal keys counts.
-pub(super) fn properties(options: &Options, node: &Node, all: &[Node]) -> String {
+///
+/// Certificates are in `certificates`, where there are listeners that show them.
+pub(super) fn properties(options: &Options, node: &Node, all: &[Node], certificates: &Path) -> String {
     let voters: Vec<String> = all.iter().map(|n| format!("{}@127.0.0.1:{}", n.id, n.controller_port)).collect();
     let replicas = all.len();
     let in_sync = if replicas > 1 { 2 } else { 1 };
@@ -66,8 +74,8 @@ pub(super) fn properties(options: &Options, node: &Node, all: &[Node]) -> String
         "process.roles=broker,controller
 node.id={id}
 controller.quorum.voters={voters}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}{secure}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{secure}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
@@ -85,7 +93,11 @@ share.coordinator.state.topic.min.isr={in_sync}
         port = node.port,
         controller_port = node.controller_port,
         data = node.folder.join("data").display(),
+        secure = secure::addresses(&node.secure_ports),
     );
+    if options.secure {
+        text.push_str(&secure::properties(certificates));
+    }
     if options.fast {
         text.push_str(FAST);
     }
