@@ -61,6 +61,8 @@ pub enum ErrorKind {
     Disconnected,
     /// No answer came in time: the broker may have acted on the request.
     TimedOut,
+    /// Broker and client do not accept each other: a certificate, a password, a token.
+    Authentication,
     /// Broker and client have no version of the API in common.
     UnsupportedVersion,
     /// The broker sent bytes that are not an answer.
@@ -176,6 +178,7 @@ impl ClientError {
             ErrorKind::Broker(code) => code.is_retriable(),
             ErrorKind::Config
             | ErrorKind::Invalid
+            | ErrorKind::Authentication
             | ErrorKind::UnsupportedVersion
             | ErrorKind::Malformed
             | ErrorKind::Fenced
@@ -186,7 +189,11 @@ impl ClientError {
     /// Who has to act.
     pub fn fault(&self) -> Fault {
         match self.0.kind {
-            ErrorKind::Config | ErrorKind::Invalid | ErrorKind::Fenced | ErrorKind::Closed => Fault::Caller,
+            ErrorKind::Config
+            | ErrorKind::Invalid
+            | ErrorKind::Authentication
+            | ErrorKind::Fenced
+            | ErrorKind::Closed => Fault::Caller,
             ErrorKind::Unreachable | ErrorKind::NotSent | ErrorKind::Disconnected | ErrorKind::TimedOut => {
                 Fault::Network
             }

@@ -59,7 +59,17 @@ pub const IGNORED_CLIENT_KEYS: &[&str] = &[
     "metrics.recording.level",
     "metrics.sample.window.ms",
     "receive.buffer.bytes",
+    "sasl.client.callback.handler.class",
+    "sasl.kerberos.",
+    "sasl.login.",
+    "sasl.oauthbearer.",
+    "security.providers",
     "send.buffer.bytes",
+    "ssl.keymanager.algorithm",
+    "ssl.protocol",
+    "ssl.provider",
+    "ssl.secure.random.implementation",
+    "ssl.trustmanager.algorithm",
 ];
 
 /// The longest time that Kafka's settings of type int can say.
@@ -134,18 +144,7 @@ impl ClientConfig {
         p.one_of("metadata.recovery.strategy", &strategies, &mut config.metadata_recovery)?;
         p.millis("metadata.recovery.rebootstrap.trigger.ms", 0..=LONG_MILLIS, &mut config.rebootstrap_trigger)?;
         p.boolean("metadata.cluster.check.enable", &mut config.cluster_check)?;
-        match p.get("security.protocol") {
-            None => {}
-            Some(protocol) if protocol.eq_ignore_ascii_case("PLAINTEXT") => {}
-            Some(protocol) => {
-                return Err(ClientError::config(
-                    "security.protocol",
-                    protocol,
-                    "this version of the client speaks PLAINTEXT alone",
-                    "use a PLAINTEXT listener of the broker",
-                ));
-            }
-        }
+        config.net.security = super::security::read(p)?;
         Ok(config)
     }
 
@@ -200,7 +199,7 @@ mod tests {
         for (pairs, expected) in [
             (&[("client.id", "x")][..], "bootstrap.servers=: a value is required"),
             (&[("bootstrap.servers", "a:1"), ("request.timeout.ms", "soon")], "request.timeout.ms=soon"),
-            (&[("bootstrap.servers", "a:1"), ("security.protocol", "SASL_SSL")], "security.protocol=SASL_SSL"),
+            (&[("bootstrap.servers", "a:1"), ("security.protocol", "TLS")], "security.protocol=TLS"),
             (&[("bootstrap.servers", "a:1"), ("bootstrap.server", "a:1")], "did you mean bootstrap.servers?"),
         ] {
             let error = read(pairs).unwrap_err().to_string();

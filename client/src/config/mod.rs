@@ -2,6 +2,9 @@
 
 mod client;
 mod properties;
+mod secret;
+mod security;
 
 pub use client::{ClientConfig, IGNORED_CLIENT_KEYS, MetadataRecovery};
 pub use properties::{Properties, nearest};
+pub use secret::Secret;

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use ackflow_protocol::wire::frame::DEFAULT_MAX_FRAME;
 
+use super::sasl::Sasl;
+#[cfg(feature = "tls")]
+use super::tls::Tls;
+
 /// The settings of one connection. Each field names the property that sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,6 +30,19 @@ pub struct NetConfig {
     pub reconnect_backoff: Duration,
     /// `reconnect.backoff.max.ms`: what the former grows to.
     pub reconnect_backoff_max: Duration,
+    /// `security.protocol`, `ssl.*` and `sasl.*`: how connections are secured.
+    pub security: Security,
+}
+
+/// How connections are secured: not at all by default (`security.protocol=PLAINTEXT`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Security {
+    /// TLS, of SSL and SASL_SSL.
+    #[cfg(feature = "tls")]
+    pub tls: Option<Tls>,
+    /// SASL, of SASL_PLAINTEXT and SASL_SSL.
+    pub sasl: Option<Sasl>,
 }
 
 impl Default for NetConfig {
@@ -39,6 +56,7 @@ impl Default for NetConfig {
             max_frame: DEFAULT_MAX_FRAME,
             reconnect_backoff: Duration::from_millis(50),
             reconnect_backoff_max: Duration::from_secs(1),
+            security: Security::default(),
         }
     }
 }

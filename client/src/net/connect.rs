@@ -1,26 +1,29 @@
-//! Making a connection: resolve, connect, ask for versions.
+//! Making a connection: resolve, connect, secure, ask for versions, authenticate.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ackflow_protocol::wire::frame::MAX_UNAUTHENTICATED_FRAME;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::address::Address;
 use super::config::NetConfig;
 use super::frames::FrameReader;
-use super::negotiate::{Identity, Versions, negotiate};
+use super::negotiate::{Identity, Setup, Versions, negotiate};
+use super::sasl::{Renewal, authenticate};
+use super::stream::{self, ReadHalf, WriteHalf};
 use crate::error::{ClientError, ErrorKind};
 
-/// A connection that has said its versions and has no owner yet.
+/// A connection that is ready for requests and has no owner yet.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) reader: FrameReader<OwnedReadHalf>,
-    pub(super) writer: OwnedWriteHalf,
+    pub(super) reader: FrameReader<ReadHalf>,
+    pub(super) writer: WriteHalf,
     pub(super) versions: Versions,
+    /// What keeps it authenticated.
+    pub(super) renewal: Option<Renewal>,
 }
 
 /// Tries every address that the host's name stands for, until one is a broker.
@@ -37,10 +40,12 @@ pub(super) async fn open(
     };
     let mut last = unreachable(broker, "the name stands for no address".into());
     for address in addresses {
-        match timeout(config.connect_timeout, open_one(broker, address, config, meant)).await {
+        match timeout(config.connect_timeout, open_one(broker, (host, address), config, meant)).await {
             Ok(Ok(opened)) => return Ok(opened),
             Ok(Err(error)) => last = error,
-            Err(_) => last = unreachable(broker, timed_out(config, "connecting and asking for its versions")),
+            Err(_) => {
+                last = unreachable(broker, timed_out(config, "connecting, asking for versions and authenticating"))
+            }
         }
     }
     Err(last)
@@ -48,25 +53,50 @@ pub(super) async fn open(
 
 async fn open_one(
     broker: &Arc<str>,
-    address: SocketAddr,
+    (host, address): (&str, SocketAddr),
     config: &NetConfig,
     meant: Option<&Identity>,
 ) -> Result<Opened, ClientError> {
     let stream = tcp(address).await.map_err(|error| unreachable(broker, format!("{address}: {error}")))?;
-    let (reader, mut writer) = stream.into_split();
+    let stream =
+        stream::secure(stream, host, &config.security).await.map_err(|error| match stream::explain(&error) {
+            Some((reason, remedy)) => {
+                ClientError::new(ErrorKind::Authentication, "connecting", reason).at(broker.to_string()).remedy(remedy)
+            }
+            None => unreachable(broker, format!("{address}: the handshake of TLS failed: {error}"))
+                .remedy("check that the port is one of an SSL or SASL_SSL listener"),
+        })?;
+    let (reader, mut writer) = stream::split(stream);
     let mut reader = FrameReader::new(reader, MAX_UNAUTHENTICATED_FRAME);
-    let versions = negotiate(&mut reader, &mut writer, &config.client_id, meant).await.map_err(|error| {
+    let at_broker = |error: ClientError| error.at(broker.to_string());
+    let sasl = config.security.sasl.as_ref();
+    // Before it knows who asks, a broker does not look whom the connection is meant for.
+    let asked = negotiate(&mut reader, &mut writer, &config.client_id, meant.filter(|_| sasl.is_none())).await;
+    let mut versions = asked.map_err(|error| {
         // Nothing but the question for versions was sent, so a connection that ends now is one that was never made.
-        match error.kind() {
+        at_broker(match error.kind() {
             ErrorKind::Disconnected => error
                 .of_kind(ErrorKind::Unreachable)
                 .remedy("check that the port is one of a Kafka listener with this client's security.protocol"),
             _ => error,
-        }
-        .at(broker.to_string())
+        })
     })?;
+    let mut renewal = None;
+    if let Some(sasl) = sasl {
+        let began = Instant::now();
+        let mut setup = Setup::new(&mut reader, &mut writer, &versions, &config.client_id);
+        let lasts = authenticate(&mut setup, sasl).await.map_err(at_broker)?;
+        versions = negotiate(&mut reader, &mut writer, &config.client_id, meant).await.map_err(at_broker)?;
+        renewal = Some(Renewal {
+            sasl: sasl.clone(),
+            client_id: Arc::clone(&config.client_id),
+            versions: versions.clone(),
+            within: config.request_timeout,
+            session: (began, lasts),
+        });
+    }
     reader.set_limit(config.max_frame);
-    Ok(Opened { reader, writer, versions })
+    Ok(Opened { reader, writer, versions, renewal })
 }
 
 async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use ackflow_protocol::wire::{ApiKey, Request, Response, decode_response, encode_request_in_pieces};
@@ -11,8 +10,8 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::config::NetConfig;
-use super::connect::{broker_name, open};
-use super::negotiate::{Identity, NEXT_CORRELATION_ID, Versions};
+use super::connect::{Opened, broker_name, open};
+use super::negotiate::{Identity, Versions};
 use super::owner;
 use super::queue::{Inbox, Queue, Return};
 use crate::error::{ClientError, ErrorKind};
@@ -29,7 +28,6 @@ struct Handle {
     broker: Arc<str>,
     client_id: Arc<str>,
     versions: Versions,
-    next_correlation_id: AtomicI32,
     queue: Arc<Queue>,
 }
 
@@ -59,14 +57,9 @@ impl Connection {
         let opened = open(&broker, (host, port), config, meant).await?;
         let queue = Arc::new(Queue::new());
         queue.throttle(opened.versions.throttle);
-        tokio::spawn(owner::run(queue.clone(), broker.clone(), opened.reader, opened.writer, config.max_idle));
-        Ok(Self(Arc::new(Handle {
-            broker,
-            client_id: config.client_id.clone(),
-            versions: opened.versions,
-            next_correlation_id: AtomicI32::new(NEXT_CORRELATION_ID),
-            queue,
-        })))
+        let Opened { reader, writer, versions, renewal } = opened;
+        tokio::spawn(owner::run(queue.clone(), broker.clone(), reader, writer, config.max_idle, renewal));
+        Ok(Self(Arc::new(Handle { broker, client_id: config.client_id.clone(), versions, queue })))
     }
 
     /// Sends a request, in the newest stable version that both sides speak, and waits for its response.
@@ -128,7 +121,7 @@ impl Connection {
         let handle = &*self.0;
         let agreed = handle.versions.agreed(R::KEY).filter(|version| *version >= least);
         let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(least)))?;
-        let correlation_id = handle.next_correlation_id.fetch_add(1, Ordering::Relaxed);
+        let correlation_id = handle.queue.next_correlation_id();
         let frame =
             encode_request_in_pieces(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
                 let doing = format!("sending {} v{version}", R::NAME);

@@ -11,14 +11,18 @@ mod pool;
 mod queue;
 mod random;
 mod retries;
+pub(crate) mod sasl;
+mod stream;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 
 pub use ackflow_protocol::backoff::Backoff;
 pub use address::{Address, BootstrapServers};
-pub use config::NetConfig;
+pub use config::{NetConfig, Security};
 pub use connection::Connection;
 pub(crate) use negotiate::Identity;
 pub use pool::Pool;
@@ -26,3 +30,6 @@ pub(crate) use pool::{NO_RECOVERY, address};
 pub(crate) use queue::{Answer, Inbox};
 pub(crate) use random::random;
 pub(crate) use retries::Retries;
+pub use sasl::{Credentials, Sasl, Token, TokenError, TokenFuture, TokenProvider, Tokens};
+#[cfg(feature = "tls")]
+pub use tls::{Identity as TlsIdentity, Pem, Provider as TlsProvider, Tls, TlsConfig, TlsVersions};

@@ -7,12 +7,13 @@ use std::time::Duration;
 use ackflow_protocol::for_each_api;
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::wire::frame::MAX_UNAUTHENTICATED_FRAME;
-use ackflow_protocol::wire::{ApiKey, DecodeError, ErrorCode, Message, Request, encode_request};
-use bytes::Buf;
+use ackflow_protocol::wire::{ApiKey, DecodeError, ErrorCode, Message, Request, decode_response, encode_request};
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::frames::FrameReader;
-use super::owner::reading_failed;
+use super::owner::{reading_failed, writing_failed};
+use super::sasl::Transport;
 use crate::error::{ClientError, ErrorKind};
 
 /// The correlation id of the first request; the second one, where there is one, has the next.
@@ -147,12 +148,7 @@ where
     };
     let frame = encode_request(&request, version, correlation_id, Some(client_id))
         .map_err(|error| ClientError::new(ErrorKind::Invalid, DOING, error.to_string()))?;
-    writer
-        .write_all(&frame)
-        .await
-        .map_err(|error| ClientError::new(ErrorKind::Disconnected, DOING, format!("writing failed: {error}")))?;
-
-    let mut answer = reader.next().await.map_err(|error| reading_failed(error).while_doing(DOING))?;
+    let mut answer = round_trip(reader, writer, &frame, DOING).await?;
     let malformed = |reason: String| ClientError::new(ErrorKind::Malformed, DOING, reason);
     match answer.try_get_i32() {
         Ok(id) if id == correlation_id => {}
@@ -161,4 +157,67 @@ where
     }
     let decoded = ApiVersionsResponse::decode_any(answer, version);
     decoded.map(|(response, _)| response).map_err(|error: DecodeError| malformed(error.to_string()))
+}
+
+/// Writes a frame and reads the next one.
+pub(super) async fn round_trip<R, W>(
+    reader: &mut FrameReader<R>,
+    writer: &mut W,
+    frame: &[u8],
+    doing: &'static str,
+) -> Result<Bytes, ClientError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let written = async {
+        writer.write_all(frame).await?;
+        writer.flush().await
+    };
+    written.await.map_err(|error| writing_failed(&error).while_doing(doing))?;
+    reader.next().await.map_err(|error| reading_failed(error).while_doing(doing))
+}
+
+/// Requests on a connection that has no owner yet, one after the other.
+pub(super) struct Setup<'a, R, W> {
+    reader: &'a mut FrameReader<R>,
+    writer: &'a mut W,
+    versions: &'a Versions,
+    client_id: &'a str,
+    next_correlation_id: i32,
+}
+
+impl<'a, R, W> Setup<'a, R, W> {
+    pub(super) fn new(
+        reader: &'a mut FrameReader<R>,
+        writer: &'a mut W,
+        versions: &'a Versions,
+        client_id: &'a str,
+    ) -> Self {
+        Self { reader, writer, versions, client_id, next_correlation_id: NEXT_CORRELATION_ID }
+    }
+}
+
+impl<R, W> Transport for Setup<'_, R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send,
+{
+    async fn call<Q: Request + Sync>(&mut self, request: &Q) -> Result<Q::Response, ClientError> {
+        const DOING: &str = "authenticating";
+        let version = self.versions.agreed(Q::KEY).ok_or_else(|| self.versions.unsupported::<Q>(0))?;
+        let id = self.next_correlation_id;
+        self.next_correlation_id += 1;
+        let frame = encode_request(request, version, id, Some(self.client_id))
+            .map_err(|error| ClientError::new(ErrorKind::UnsupportedVersion, DOING, error.to_string()))?;
+        let answer = round_trip(self.reader, self.writer, &frame, DOING).await?;
+        match decode_response::<Q::Response>(answer, version) {
+            Ok((header, response)) if header.correlation_id == id => Ok(response),
+            Ok((header, _)) => {
+                let reason = format!("the answer has correlation id {}, not {id}", header.correlation_id);
+                Err(ClientError::new(ErrorKind::Malformed, DOING, reason))
+            }
+            Err(error) => Err(ClientError::new(ErrorKind::Malformed, DOING, error.to_string())),
+        }
+    }
 }

@@ -113,6 +113,9 @@ impl Pool {
     }
 
     fn none_reachable(&self, mut errors: Vec<ClientError>, known: usize) -> ClientError {
+        if let Some(at) = errors.iter().position(|error| error.kind() == ErrorKind::Authentication) {
+            return errors.swap_remove(at);
+        }
         if known > 0 && !self.0.config.rebootstraps() {
             let reasons: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
             let reason = format!("none of the {known} known brokers can be used: {}", reasons.join(" | "));

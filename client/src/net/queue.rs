@@ -1,15 +1,17 @@
 //! What the callers of a connection and the task that owns it share: the frames to write and who waits for what.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::OutgoingFrames;
+use super::negotiate::NEXT_CORRELATION_ID;
 use crate::error::{ClientError, ErrorKind};
 
 /// The answer to one request: the frame, or why none will come.
@@ -38,6 +40,7 @@ impl Return {
 /// The queue of a connection. It is open until [`Queue::close`] gives a reason.
 #[derive(Debug)]
 pub(super) struct Queue {
+    next_correlation_id: AtomicI32,
     state: Mutex<State>,
     wake: Notify,
     closed: CancellationToken,
@@ -47,6 +50,10 @@ pub(super) struct Queue {
 struct State {
     /// Frames that the owner has not begun to write.
     unsent: VecDeque<Request>,
+    /// Frames of the connection's own business, which go before all others.
+    aside: VecDeque<Request>,
+    /// Whether nothing but those may be sent.
+    held: bool,
     /// Who waits, in the order of the frames. A broker answers in that order, so the first one is nearly always it.
     waiting: VecDeque<Waiter>,
     last_activity: Instant,
@@ -66,13 +73,18 @@ struct Request {
 struct Waiter {
     correlation_id: i32,
     to: Return,
+    /// Whether it is the connection's own business, which keeps it from being idle no more than nothing does.
+    aside: bool,
 }
 
 impl Queue {
     pub(super) fn new() -> Self {
         Self {
+            next_correlation_id: AtomicI32::new(NEXT_CORRELATION_ID),
             state: Mutex::new(State {
                 unsent: VecDeque::new(),
+                aside: VecDeque::new(),
+                held: false,
                 waiting: VecDeque::new(),
                 last_activity: Instant::now(),
                 throttled_until: None,
@@ -83,19 +95,45 @@ impl Queue {
         }
     }
 
+    /// An id for the next request.
+    pub(super) fn next_correlation_id(&self) -> i32 {
+        self.next_correlation_id.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Queues a frame, which is in pieces, for writing. Its answer will go to `to`, unless this fails.
     pub(super) fn push(&self, correlation_id: i32, frame: Vec<Bytes>, to: Return) -> Result<(), ClientError> {
+        self.add(Waiter { correlation_id, to, aside: false }, frame)
+    }
+
+    /// Queues a frame of the connection's own business: it goes before all others, whether they are held back or throttled, and does not count as
+    /// use of the connection.
+    pub(super) fn push_aside(&self, correlation_id: i32, frame: Vec<Bytes>, to: Return) -> Result<(), ClientError> {
+        self.add(Waiter { correlation_id, to, aside: true }, frame)
+    }
+
+    fn add(&self, waiter: Waiter, frame: Vec<Bytes>) -> Result<(), ClientError> {
+        let request = Request { correlation_id: waiter.correlation_id, frame };
         {
             let mut state = self.lock();
             if let Some(end) = &state.end {
                 return Err(end.clone());
             }
-            state.unsent.push_back(Request { correlation_id, frame });
-            state.waiting.push_back(Waiter { correlation_id, to });
-            state.last_activity = Instant::now();
+            if waiter.aside {
+                state.aside.push_back(request);
+            } else {
+                state.unsent.push_back(request);
+                state.last_activity = Instant::now();
+            }
+            state.waiting.push_back(waiter);
         }
         self.wake.notify_one();
         Ok(())
+    }
+
+    /// Holds back what [`Queue::push`] queues, or lets it go.
+    pub(super) fn hold(&self, held: bool) {
+        self.lock().held = held;
+        self.wake.notify_one();
     }
 
     /// Waits until there is something to write and it may be written, and moves all of it to `frames`. Cancel-safe.
@@ -104,14 +142,19 @@ impl Queue {
             let not_before = {
                 let mut state = self.lock();
                 let not_before = state.throttled_until.filter(|until| Instant::now() < *until);
-                if !state.unsent.is_empty() && not_before.is_none() {
+                let ready = !state.unsent.is_empty() && !state.held;
+                if !state.aside.is_empty() {
+                    state.aside.drain(..).for_each(|request| frames.push(request.frame));
+                    return;
+                }
+                if ready && not_before.is_none() {
                     state.unsent.drain(..).for_each(|request| frames.push(request.frame));
                     return;
                 }
-                not_before.filter(|_| !state.unsent.is_empty())
+                not_before.filter(|_| ready)
             };
             match not_before {
-                Some(until) => sleep_until(until).await,
+                Some(until) => _ = timeout_at(until, self.wake.notified()).await,
                 None => self.wake.notified().await,
             }
         }
@@ -137,7 +180,9 @@ impl Queue {
         let Some(waiter) = at.and_then(|at| state.waiting.remove(at)) else {
             return false;
         };
-        state.last_activity = Instant::now();
+        if !waiter.aside {
+            state.last_activity = Instant::now();
+        }
         drop(state);
         waiter.to.send(Ok(frame));
         true
@@ -158,6 +203,7 @@ impl Queue {
             }
             // Whoever comes now can be sure that nothing was sent.
             state.end = Some(not_sent(&reason));
+            state.aside.clear();
             (std::mem::take(&mut state.waiting), std::mem::take(&mut state.unsent))
         };
         self.closed.cancel();

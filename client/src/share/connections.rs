@@ -384,21 +384,28 @@ impl Connections {
                 let meant = self.brokers.identity(&self.config, node);
                 self.tasks.spawn(async move {
                     let result = Connection::connect_to(&host, port, &net, meant.as_ref()).await;
-                    Done::Connected { role, began, result: result.map_err(|error| error.remedy(ADVERTISED)) }
+                    let result = result.map_err(|error| match error.kind() {
+                        ErrorKind::Unreachable => error.remedy(ADVERTISED),
+                        _ => error,
+                    });
+                    Done::Connected { role, began, result }
                 });
             }
             None => {
                 let candidates = self.brokers.candidates(&self.config);
                 let unreachable = self.brokers.unreachable(&self.config);
                 self.tasks.spawn(async move {
-                    let mut result = Err(ClientError::new(ErrorKind::Unreachable, CONNECTING, "there is no address"));
+                    let mut failed = ClientError::new(ErrorKind::Unreachable, CONNECTING, "there is no address");
                     for (Address { host, port }, meant) in &candidates {
-                        result = Connection::connect_to(host, *port, &net, meant.as_ref()).await;
-                        if result.is_ok() {
-                            break;
+                        match Connection::connect_to(host, *port, &net, meant.as_ref()).await {
+                            Ok(connection) => return Done::Connected { role, began, result: Ok(connection) },
+                            // It stands whatever the others say: brokers of a cluster mostly agree on who may come.
+                            Err(_) if failed.kind() == ErrorKind::Authentication => {}
+                            Err(error) => failed = error,
                         }
                     }
-                    Done::Connected { role, began, result: result.map_err(|error| unreachable(&error)) }
+                    let failed = if failed.kind() == ErrorKind::Authentication { failed } else { unreachable(&failed) };
+                    Done::Connected { role, began, result: Err(failed) }
                 });
             }
         }

@@ -305,7 +305,7 @@ async fn sleep(until: Option<Instant>) {
 
 fn request_failure(kind: ErrorKind, speaks: Option<i16>) -> RequestFailure {
     match kind {
-        ErrorKind::Unreachable => RequestFailure::Unreachable,
+        ErrorKind::Unreachable | ErrorKind::Authentication => RequestFailure::Unreachable,
         ErrorKind::TimedOut => RequestFailure::TimedOut,
         ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion(speaks),
         ErrorKind::Malformed => RequestFailure::Malformed,

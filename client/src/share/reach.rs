@@ -2,13 +2,14 @@
 //!
 //! Kafka's own client tries for ever and only logs. A program that was given a wrong address should hear of it, and one
 //! that loses its brokers for a while should not: an error is due when a kind of connection has never been made though
-//! it was tried for a while, and again after each further while. From the first success on, only the log tells, unless
-//! the consumer may not look for other brokers than those that it knew (`metadata.recovery.strategy=none`).
+//! it was tried for a while, or as soon as a broker refuses who this client is, and again after each further while. From the first success on, only the log tells, unless
+//! the consumer may not look for other brokers than those that it knew (`metadata.recovery.strategy=none`), or a broker
+//! refuses it.
 
 use std::time::{Duration, Instant};
 
 use super::connections::Role;
-use crate::error::ClientError;
+use crate::error::{ClientError, ErrorKind};
 
 /// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
 /// its session with the cluster ends, by default after 9 s.
@@ -63,8 +64,10 @@ impl Reach {
         };
         match *attempts {
             Attempts::Never(since) => {
+                // Waiting makes no password right.
+                let refused = since.is_none() && error.kind() == ErrorKind::Authentication;
                 let since = since.unwrap_or(began);
-                let due = now.duration_since(since) >= patience;
+                let due = refused || now.duration_since(since) >= patience;
                 *attempts = Attempts::Never(Some(if due { now } else { since }));
                 tracing::debug!("{error}");
                 due.then_some(error)
@@ -72,7 +75,8 @@ impl Reach {
             Attempts::Reached => {
                 tracing::warn!("{error}; trying again");
                 *attempts = Attempts::Lost;
-                (self.tells_losses && role == Role::Any).then_some(error)
+                let tells = self.tells_losses && role == Role::Any || error.kind() == ErrorKind::Authentication;
+                tells.then_some(error)
             }
             Attempts::Lost => {
                 tracing::debug!("{error}");
@@ -85,7 +89,6 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -105,6 +108,26 @@ mod tests {
             }
         }
         assert_eq!(heard, [5, 10]);
+    }
+
+    #[test]
+    fn who_is_refused_hears_of_it_at_once_and_then_every_few_seconds() {
+        let start = Instant::now();
+        let refused = || Err(ClientError::new(ErrorKind::Authentication, "connecting", "wrong password"));
+        for reached in [false, true] {
+            let mut reach = Reach::new(PATIENCE, false);
+            if reached {
+                reach.attempted(Role::Any, start, start, Ok(()));
+            }
+            let mut heard = Vec::new();
+            for second in 0..12 {
+                let now = start + Duration::from_secs(second);
+                if reach.attempted(Role::Any, now, now, refused()).is_some() {
+                    heard.push(second);
+                }
+            }
+            assert_eq!(heard, if reached { vec![0] } else { vec![0, 5, 10] });
+        }
     }
 
     #[test]
