@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use ackflow_protocol::machine::{SessionId, TopicIdPartition};
-
 use super::part::Part;
 use super::subscription::Subscription;
 
@@ -25,18 +23,10 @@ impl Buffer {
         if front.records() <= max { self.parts.pop_front() } else { Some(front.take_front(max)) }
     }
 
-    /// Takes out what must not be handed out at `now`, because too little is left of its lock. Locks of later acquisitions mostly end
-    /// later, but not where they were acquired on another broker.
+    /// Takes out what must not be handed out at `now`, because its session has lost it or too little is left of its lock. Locks of later
+    /// acquisitions mostly end later, but not where they were acquired on another broker.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<Part> {
         self.remove(|part| !part.lock.is_worth_starting(now))
-    }
-
-    /// Takes out what was acquired in a session, or of one partition in it.
-    pub(super) fn lose(&mut self, session: SessionId, partition: Option<TopicIdPartition>) -> Vec<Part> {
-        self.remove(|part| {
-            part.source.acquisition.session == session
-                && partition.is_none_or(|partition| partition == part.source.topic_partition)
-        })
     }
 
     /// Takes what is of no topic that `subscription` wants.

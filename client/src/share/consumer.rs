@@ -134,6 +134,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
         if !self.renewing.is_empty() {
             return Ok(self.lend(Vec::new()));
         }
+        self.drop_lost();
         if !self.renewed.is_empty() {
             self.handle.check_passing(POLLING)?;
             let renewed = std::mem::take(&mut self.renewed);
@@ -187,6 +188,14 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
             }
         }
         self.renewed.sort_by_key(|part| (part.source.topic_partition, part.ranges.first().map(|range| range.first)));
+    }
+
+    /// Of what was renewed: what its session has lost, or its lock, is handed out no more. The group delivers it again.
+    fn drop_lost(&mut self) {
+        let now = Instant::now();
+        let dropped = self.renewed.extract_if(.., |part| !part.lock.is_worth_starting(now));
+        let records = dropped.map(|part| part.records()).sum();
+        self.handle.count_dropped(records);
     }
 
     fn hand_out(&mut self, mut parts: Vec<Part>) -> ShareRecords<K, V> {
@@ -315,8 +324,9 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
             }
             let (renew, settle): (Vec<_>, Vec<_>) =
                 decisions.take().into_iter().partition(|verdict| verdict.ack == AckType::Renew);
-            if let Some(renewed) = part.take_ranges(&renew) {
-                let (verdict, settled) = Acknowledgement::answered(&renewed.source, renew);
+            if let Some(mut renewed) = part.take_ranges(&renew) {
+                let (mut verdict, settled) = Acknowledgement::answered(&renewed.source, renew);
+                verdict.renewed = Some(renewed.lock.renew());
                 verdicts.push(verdict);
                 self.renewing.push((settled, renewed));
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ackflow_protocol::machine::{
     AckId, AckRange, AckType, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, MachineErrorKind, Output,
-    RequestFailure, ShareConsumerMachine, TopicIdPartition,
+    RequestFailure, SessionId, ShareConsumerMachine, TopicIdPartition,
 };
 use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,7 +18,7 @@ use super::connections::{Connections, Done, Failed, Outcome};
 use super::conversation::Heard;
 use super::failures;
 use super::link::{Acknowledgement, Answer, Command, Notice};
-use super::lock::{KeptLock, Renewal};
+use super::lock::{Grip, KeptLock, Renewal};
 use super::part::{Part, Source};
 use super::ranges;
 use super::reach::Reach;
@@ -37,6 +37,8 @@ pub(super) struct Driver {
     /// Acknowledgements whose end somebody wants to know.
     unanswered: HashMap<AckId, Unanswered>,
     commits: HashMap<CommitId, oneshot::Sender<CommitResults>>,
+    /// Of what was acquired: whether its session has it still.
+    grips: HashMap<(SessionId, TopicIdPartition), Grip>,
     /// Locks that are renewed by themselves.
     kept: HashMap<KeepId, Arc<KeptLock>>,
     /// Whether the application knows that locks cannot be renewed by themselves.
@@ -73,6 +75,7 @@ impl Driver {
             status,
             unanswered: HashMap::new(),
             commits: HashMap::new(),
+            grips: HashMap::new(),
             kept: HashMap::new(),
             told_of_renewals: false,
             report: false,
@@ -201,6 +204,18 @@ impl Driver {
         }
     }
 
+    /// What was acquired in these sessions, of these partitions, is lost.
+    fn lost(&mut self, is_lost: impl Fn(SessionId, TopicIdPartition) -> bool) {
+        self.grips.retain(|(session, partition), grip| {
+            let lost = is_lost(*session, *partition);
+            if lost {
+                grip.lose();
+            }
+            !lost
+        });
+        self.tell(Notice::Lost);
+    }
+
     fn keep_ended(&mut self, id: KeepId, end: KeepEnd) {
         self.kept.remove(&id);
         match end {
@@ -234,10 +249,13 @@ impl Driver {
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Acquired(acquisition) => self.tell(Notice::Acquired(Part::new(acquisition))),
-            Event::SessionLost { session, .. } => self.tell(Notice::Lost(session, None)),
+            Event::Acquired(acquisition) => {
+                let grip = self.grips.entry((acquisition.session, acquisition.topic_partition)).or_default().clone();
+                self.tell(Notice::Acquired(Part::new(acquisition, grip)));
+            }
+            Event::SessionLost { session, .. } => self.lost(|lost, _| lost == session),
             Event::PartitionLost { session, topic_partition, .. } => {
-                self.tell(Notice::Lost(session, Some(topic_partition)));
+                self.lost(|lost, partition| lost == session && partition == topic_partition);
             }
             Event::Acknowledged { id, topic, topic_partition, ranges, result, failed, lock_deadline } => {
                 if self.report {

@@ -165,9 +165,7 @@ impl Handle {
 
     /// Takes up to `max` records of one acquisition, of what is there; `polled` says whether this begins a poll that was not announced.
     pub(super) fn take(&mut self, max: u32, polled: bool) -> Option<Part> {
-        for part in self.buffer.expire(Instant::now()) {
-            self.drop_part(part);
-        }
+        self.expire();
         let part = self.buffer.take(max)?;
         self.link.send(Command::Taken { records: part.records(), polled });
         Some(part)
@@ -191,11 +189,7 @@ impl Handle {
         match notice {
             Notice::Acquired(part) if self.subscription.wants(&part.source.topic) => self.buffer.push(part),
             Notice::Acquired(part) => self.link.send(Command::GiveBack(part)),
-            Notice::Lost(session, partition) => {
-                for part in self.buffer.lose(session, partition) {
-                    self.drop_part(part);
-                }
-            }
+            Notice::Lost => self.expire(),
             Notice::Acknowledged(acknowledged) => {
                 if let Some(callback) = &mut self.callback {
                     callback(&acknowledged);
@@ -206,9 +200,17 @@ impl Handle {
         }
     }
 
-    fn drop_part(&mut self, part: Part) {
-        self.dropped += u64::from(part.records());
-        self.link.send(Command::Dropped(part));
+    /// Drops what waits and must not be handed out any more.
+    fn expire(&mut self) {
+        for part in self.buffer.expire(Instant::now()) {
+            self.dropped += u64::from(part.records());
+            self.link.send(Command::Dropped(part));
+        }
+    }
+
+    /// Counts records that were handed out once, and will not be again as they were to be.
+    pub(super) fn count_dropped(&mut self, records: u32) {
+        self.dropped += u64::from(records);
     }
 
     fn failed(&mut self, error: ClientError) {

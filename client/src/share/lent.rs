@@ -9,7 +9,7 @@ use ackflow_protocol::machine::{AcquiredRange, AcquisitionId, SessionId, TopicId
 use ackflow_protocol::records::RecordBatch;
 use ackflow_protocol::wire::Uuid;
 
-use super::lock::Lock;
+use super::lock::{Grip, Lock};
 use super::part::{Part, Place, Source};
 use super::ranges;
 use super::records::{Reader, ShareRecordsIter};
@@ -41,7 +41,7 @@ impl LentRecords {
         let source =
             Arc::new(Source { topic: topic.into(), topic_partition, acquisition, batches, unread: Unread::default() });
         let now = Instant::now();
-        Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now), place: Place::default() })
+        Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now, Grip::default()), place: Place::default() })
     }
 
     /// The topic.

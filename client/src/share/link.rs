@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::machine::{AckRange, AcquiredRange, AutoRenew, SessionId, TopicIdPartition};
+use ackflow_protocol::machine::{AckRange, AcquiredRange, AutoRenew};
 use tokio::sync::{mpsc, oneshot};
 
 use super::acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
@@ -75,8 +75,8 @@ pub(super) type Answer = oneshot::Sender<Result<(), AckError>>;
 pub(super) enum Notice {
     /// Records to hand out.
     Acquired(Part),
-    /// What waits of this session, or of one partition in it, must not be handed out.
-    Lost(SessionId, Option<TopicIdPartition>),
+    /// A session has lost records, and what waits of them must not be handed out.
+    Lost,
     /// An acknowledgement ended; only after [`Command::Report`].
     Acknowledged(Acknowledged),
     /// An error for the next poll; after a fatal one nothing else comes.

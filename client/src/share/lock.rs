@@ -1,5 +1,6 @@
 //! How long the broker holds records for this member.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,24 @@ use std::time::{Duration, Instant};
 pub(super) struct Lock {
     timeout: Duration,
     deadline: Instant,
+    grip: Grip,
     renewed: Option<Renewal>,
     kept: Option<Arc<KeptLock>>,
+}
+
+/// Whether the session in which records were acquired still has their partition. Where it has not, the broker has given the records back,
+/// whatever the time. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Grip(Arc<AtomicBool>);
+
+impl Grip {
+    pub(super) fn lose(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// The deadline of locks that are renewed by themselves. All parts of what was kept share it.
@@ -32,8 +49,8 @@ impl KeptLock {
 pub(super) type Renewal = Arc<OnceLock<Instant>>;
 
 impl Lock {
-    pub(super) fn new(timeout: Duration, deadline: Instant) -> Self {
-        Self { timeout, deadline, renewed: None, kept: None }
+    pub(super) fn new(timeout: Duration, deadline: Instant, grip: Grip) -> Self {
+        Self { timeout, deadline, grip, renewed: None, kept: None }
     }
 
     /// How long the group locks records.
@@ -48,9 +65,14 @@ impl Lock {
         renewed.max(kept).map_or(self.deadline, |moved| moved.max(self.deadline))
     }
 
-    /// Whether enough of the lock is left at `now` to begin work on the records: a tenth of it.
+    /// Whether the session has lost the records.
+    pub(super) fn is_lost(&self) -> bool {
+        self.grip.is_lost()
+    }
+
+    /// Whether the records are not lost, and enough of the lock is left at `now` to begin work on them: a tenth of it.
     pub(super) fn is_worth_starting(&self, now: Instant) -> bool {
-        now + self.timeout / 10 < self.deadline()
+        !self.is_lost() && now + self.timeout / 10 < self.deadline()
     }
 
     /// Whether it is to be renewed by itself.
@@ -79,7 +101,7 @@ mod tests {
     #[test]
     fn a_tenth_of_the_lock_is_too_little_to_begin_with() {
         let start = Instant::now();
-        let lock = Lock::new(LOCK, start + LOCK);
+        let lock = Lock::new(LOCK, start + LOCK, Grip::default());
         assert!(lock.is_worth_starting(start + Duration::from_secs(26)));
         assert!(!lock.is_worth_starting(start + Duration::from_secs(27)));
     }
@@ -87,7 +109,7 @@ mod tests {
     #[test]
     fn a_renewal_moves_the_deadline_of_its_part_alone_and_only_when_it_is_granted() {
         let start = Instant::now();
-        let whole = Lock::new(LOCK, start + LOCK);
+        let whole = Lock::new(LOCK, start + LOCK, Grip::default());
         let mut part = whole.clone();
         part.renew().set(start + 2 * LOCK).unwrap();
         assert_eq!((part.deadline(), whole.deadline()), (start + 2 * LOCK, start + LOCK));

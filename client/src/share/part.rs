@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ackflow_protocol::machine::{AckRange, AcquiredRange, Acquisition, AcquisitionId, TopicIdPartition};
 use ackflow_protocol::records::{RecordBatch, RecordCursor};
 
-use super::{lock::Lock, ranges, unread::Unread};
+use super::lock::{Grip, Lock};
+use super::{ranges, unread::Unread};
 
 /// What all parts of one acquisition share.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub(super) struct Place {
 
 impl Part {
     /// All of an acquisition.
-    pub(super) fn new(acquisition: Acquisition) -> Self {
+    pub(super) fn new(acquisition: Acquisition, grip: Grip) -> Self {
         let acquired = acquisition.id();
         let Acquisition { topic, topic_partition, lock_timeout, lock_deadline, ranges, batches, .. } = acquisition;
         Self {
@@ -50,7 +51,7 @@ impl Part {
                 unread: Unread::default(),
             }),
             ranges,
-            lock: Lock::new(lock_timeout, lock_deadline),
+            lock: Lock::new(lock_timeout, lock_deadline, grip),
             place: Place::default(),
         }
     }

@@ -1,12 +1,18 @@
 //! What only a broker in the test's own hands can do.
 
-use ackflow_client::share::{AckType, AcknowledgementMode, OwnedShareConsumer, ShareConsumer, ShareConsumerConfig};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use ackflow_client::share::{
+    AckType, AcknowledgementMode, HeldRecord, Outcome, OwnedShareConsumer, ShareConsumer, ShareConsumerConfig,
+};
 use ackflow_client::{ClientError, ErrorKind};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, assign_offsets};
 use ackflow_protocol::wire::ErrorCode;
 use ackflow_testkit::EmbeddedBroker;
 use ackflow_testkit::core::{FaultAction, FaultRule, ShareRecordState, ShareRecords};
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 
 use crate::cluster::{Cluster, SECOND, eventually, within_a_minute};
 
@@ -37,7 +43,7 @@ async fn row_04_what_was_acquired_over_a_lost_connection_cannot_be_acknowledged_
 }
 
 // Mutation: client/src/share/driver.rs
-// - Event::SessionLost { session, .. } => self.tell(Notice::Lost(session, None)),
+// - Event::SessionLost { session, .. } => self.lost(|lost, _| lost == session),
 // + Event::SessionLost { .. } => {}
 #[tokio::test]
 async fn row_04_what_waits_in_the_buffer_of_a_lost_session_is_never_handed_out() {
@@ -184,6 +190,80 @@ async fn a_consumer_that_loses_the_broker_it_had_waits_for_it() {
         assert!(consumer.poll(7 * SECOND).await.unwrap().is_none(), "no error: it was reached before");
         let error = consumer.close(SECOND).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
+    })
+    .await;
+}
+
+// Mutation: client/src/share/consumer.rs
+// - let dropped = self.renewed.extract_if(.., |part| !part.lock.is_worth_starting(now));
+// + let dropped = self.renewed.extract_if(.., |_| false);
+#[tokio::test]
+async fn row_31_what_was_renewed_and_is_lost_since_is_not_handed_out_again() {
+    within_a_minute(async {
+        for session_ends in [false, true] {
+            let cluster = Cluster::embedded().await;
+            if !session_ends {
+                cluster.set_group_config("share.record.lock.duration.ms", "1000").await;
+            }
+            cluster.produce(0, 0..5).await;
+            let explicit = cluster.config().acknowledgement_mode(AcknowledgementMode::Explicit);
+            let mut consumer = cluster.consumer(explicit);
+            let records = consumer.poll(20 * SECOND).await.unwrap();
+            assert_eq!(records.len(), 5);
+            consumer.acknowledge_offset(&cluster.topic, 0, 0, AckType::Renew).unwrap();
+            consumer.acknowledge_range(&cluster.topic, 0, 1..=4, AckType::Accept).unwrap();
+            assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+            match session_ends {
+                true => {
+                    cluster.broker().disconnect_all().await.unwrap();
+                    // Nothing tells from outside when the consumer has noticed.
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
+                false => tokio::time::sleep(Duration::from_millis(1_300)).await,
+            }
+            let again = eventually("the record to come again", async || {
+                let records = consumer.poll(SECOND).await.unwrap();
+                records.iter().next().map(|record| record.map(|record| (record.offset, record.delivery_count)).unwrap())
+            })
+            .await;
+            assert_eq!((again, consumer.dropped_records()), ((0, 2), 1), "the session ends: {session_ends}");
+            consumer.acknowledge_all(AckType::Accept).unwrap();
+            assert_eq!(consumer.commit_sync(10 * SECOND).await.unwrap().first_error(), None);
+            consumer.close(10 * SECOND).await.unwrap();
+            cluster.no_lag_is_left().await;
+        }
+    })
+    .await;
+}
+
+// Mutation: client/src/share/for_each/lot.rs
+// - if self.is_lost() {
+// + if false {
+#[tokio::test]
+async fn row_31_handlers_are_not_called_for_what_a_lost_session_held() {
+    within_a_minute(async {
+        let cluster = Cluster::embedded().await;
+        cluster.produce(0, 0..100).await;
+        let mut consumer = cluster.owned(cluster.config());
+        let calls = Mutex::new(Vec::new());
+        let done = Semaphore::new(0);
+        let handle = async |held: HeldRecord| -> Result<Outcome, ClientError> {
+            calls.lock().unwrap().push((held.offset(), held.delivery_count()));
+            if held.offset() == 20 && held.delivery_count() == 1 {
+                cluster.broker().disconnect_all().await.unwrap();
+                // The consumer learns of it meanwhile.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+            done.add_permits(1);
+            Ok(Outcome::Accept)
+        };
+        // What was accepted before, but not sent, comes again as well.
+        let all = async { done.acquire_many(100).await.unwrap().forget() };
+        consumer.for_each_concurrent(1, handle).until(all).run().await.unwrap();
+        consumer.close(10 * SECOND).await.unwrap();
+        let calls = calls.into_inner().unwrap();
+        let late = calls.iter().filter(|(offset, count)| *offset > 20 && *count == 1).count();
+        assert_eq!(late, 0, "{calls:?}");
     })
     .await;
 }

@@ -131,6 +131,18 @@ impl<K, V> Lot<K, V> {
         self.undecided -= 1;
     }
 
+    /// Looks at the lock before the next record, where the session has lost the records.
+    pub(super) fn notice_loss(&mut self, now: Instant) {
+        if self.is_lost() {
+            self.locked_until = now;
+        }
+    }
+
+    /// Whether the session has lost the records, so that the group delivers them again.
+    pub(super) fn is_lost(&self) -> bool {
+        self.shared.lock.is_lost()
+    }
+
     /// Whether every record is decided about.
     pub(super) fn is_done(&self) -> bool {
         self.undecided == 0

@@ -91,6 +91,10 @@ where
 
     /// Ready when it has ended and every handler is done.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ForEachError>> {
+        if let Some(lot) = self.current {
+            // Once a wake is enough, and costs records nothing.
+            self.lot(lot).notice_loss(Instant::now());
+        }
         for _ in 0..STEPS {
             if self.ending.is_none()
                 && self.settings.until.as_mut().is_some_and(|until| until.as_mut().poll(cx).is_ready())
@@ -128,8 +132,12 @@ where
         if self.waiting.peek().is_some_and(|Reverse(first)| first.due <= now)
             && let Some(Reverse(Waiting { job, .. })) = self.waiting.pop()
         {
-            self.lot(job.lot).waiting -= 1;
-            self.call(job);
+            let lot = self.lot(job.lot);
+            lot.waiting -= 1;
+            match lot.is_lost() {
+                true => self.decide(now, job, AckType::Release),
+                false => self.call(job),
+            }
             return true;
         }
         if let Some(lot) = self.current {

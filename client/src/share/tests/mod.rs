@@ -22,6 +22,7 @@ use super::config::ShareConsumerConfig;
 use super::driver::Status;
 use super::handle::Handle;
 use super::link::{Acknowledgement, Command, Link, Notice};
+use super::lock::Grip;
 use super::part::Part;
 
 const LOCK: Duration = Duration::from_secs(30);
@@ -51,6 +52,11 @@ fn batches(bytes: Vec<u8>) -> Vec<RecordBatch> {
 }
 
 fn acquisition(ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -> Part {
+    acquired_in(&Grip::default(), ranges, batches, now)
+}
+
+/// What a session acquired that may lose it.
+fn acquired_in(grip: &Grip, ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -> Part {
     let ranges: Vec<_> = ranges.iter().map(|&(first, last)| AcquiredRange { first, last, delivery_count: 1 }).collect();
     let acquisition = Acquisition {
         topic: Arc::from("orders"),
@@ -63,7 +69,7 @@ fn acquisition(ranges: &[(i64, i64)], batches: Vec<RecordBatch>, now: Instant) -
         ranges,
         batches,
     };
-    Part::new(acquisition)
+    Part::new(acquisition, grip.clone())
 }
 
 /// The driver's end of a consumer, played by the test.

@@ -4,13 +4,12 @@ use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{SessionId, TopicIdPartition};
 use proptest::prelude::*;
 
 use super::super::buffer::Buffer;
 use super::super::part::Part;
 use super::super::records::{Reader, ShareRecords, ShareRecordsIter};
-use super::{LOCK, acquisition, batch, batches, malformed};
+use super::{Grip, LOCK, acquired_in, acquisition, batch, batches, malformed};
 use crate::deserialize::{BYTES, ByteArrayDeserializer, Deserializers};
 
 fn records(part: &Part) -> ShareRecordsIter<'_> {
@@ -116,10 +115,12 @@ fn row_31_what_waits_too_long_is_not_handed_out_and_neither_is_what_a_lost_sessi
     let expired = buffer.expire(start + LOCK - Duration::from_secs(1));
     assert_eq!(expired.iter().map(Part::records).collect::<Vec<_>>(), [5]);
 
-    let session = SessionId { node: 1, incarnation: 1 };
-    assert!(buffer.lose(SessionId { incarnation: 2, ..session }, None).is_empty());
-    assert!(buffer.lose(session, Some(TopicIdPartition::default())).is_empty());
-    assert_eq!(buffer.lose(session, None).len(), 1);
+    let lost = Grip::default();
+    buffer.push(acquired_in(&lost, &[(20, 22)], batches(batch(20, 3)), start + LOCK));
+    assert!(buffer.expire(start).is_empty());
+    lost.lose();
+    assert_eq!(buffer.expire(start).iter().map(Part::records).collect::<Vec<_>>(), [3]);
+    assert_eq!(buffer.take(10).map(|part| part.records()), Some(10), "what another session holds stays");
     assert!(buffer.take(10).is_none());
 }
 
