@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use ackflow_testkit::EmbeddedBroker;
 use serde_json::{Value, json};
@@ -138,6 +140,36 @@ async fn released_records_come_again_with_a_higher_count() {
     }
     assert_eq!(counts, [1, 2, 3]);
     assert_eq!(broker.group_lag("g", "t", 0).await.unwrap(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consume_goes_on_when_connections_are_cut_and_topics_are_missing() {
+    let broker = broker().await;
+    let bootstrap = broker.bootstrap_servers();
+    let values: String = (0..20_000).map(|i| format!("{i}\n")).collect();
+    let produce = ["produce", "--bootstrap-server", &bootstrap, "--topic", "t", "--lines"];
+    assert!(ackflow(&produce, &values).await.status.success());
+    let mut command = Command::new(ACKFLOW);
+    command.args(["consume", "--bootstrap-server", &bootstrap, "--topic", "t", "--topic", "nope", "--group", "g"]);
+    command.args([
+        "--offset-reset-strategy",
+        "earliest",
+        "--timeout-ms",
+        "2000",
+        "--command-property",
+        "max.poll.records=50",
+    ]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let consuming = tokio::task::spawn_blocking(move || command.output().unwrap());
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        broker.disconnect_all().await.unwrap();
+    }
+    let output = consuming.await.unwrap();
+    let seen: BTreeSet<String> =
+        lines(&output).iter().map(|record| record["value"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(seen.len(), 20_000, "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("nope"), "{}", text(&output.stderr));
 }
 
 #[tokio::test(flavor = "multi_thread")]

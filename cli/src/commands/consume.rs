@@ -4,15 +4,16 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ackflow_client::Admin;
 use ackflow_client::admin::{ConfigChange, ConfigResource};
-use ackflow_client::share::{AckType, Delivery, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_client::share::{AckError, AckType, Delivery, OwnedShareConsumer, ShareConsumerConfig};
+use ackflow_client::{Admin, ClientError, ErrorKind};
 use ackflow_sink_runtime::record_json::RecordJson;
 use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::connection::Connection;
 use crate::signals::Stop;
+use crate::stderr::tell;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -112,33 +113,67 @@ async fn print_records(consumer: &mut OwnedShareConsumer, args: &Args) -> anyhow
     let mut left = args.max_messages.unwrap_or(u64::MAX);
     let mut last_record = Instant::now();
     while left > 0 && timeout.is_none_or(|timeout| last_record.elapsed() < timeout) {
-        let Some(mut delivery) = consumer.poll(Duration::from_millis(100)).await? else { continue };
+        let mut delivery = match consumer.poll(Duration::from_millis(100)).await {
+            Ok(Some(delivery)) => delivery,
+            Ok(None) => continue,
+            Err(error) if passes(consumer, &error) => {
+                tell!("ackflow: {error}");
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         last_record = Instant::now();
-        let printed = print(&delivery, &mut left);
+        let printed = print(&mut delivery, &mut left);
         if left == 0 || printed.is_err() {
             // What goes back when the delivery is dropped must not be acquired again by this member.
             consumer.pause();
         }
-        if let Some((first, last)) = printed? {
-            if args.ack == Ack::Renew {
-                delivery.acknowledge(first..=last, AckType::Renew).await?;
-            }
-            delivery.acknowledge(first..=last, args.ack.verdict()).await?;
+        if let Some(printed) = printed?
+            && let Err(error) = acknowledge(&mut delivery, printed, args.ack).await
+        {
+            tell!("ackflow: {error}; these records come again");
         }
     }
     Ok(())
 }
 
-/// Prints at most `left` records and counts them off it. Gives the first and last offset that is out.
-fn print(delivery: &Delivery, left: &mut u64) -> anyhow::Result<Option<(i64, i64)>> {
+/// Whether the consumer goes on by itself: an error about some records, or about what may be better in a moment.
+fn passes(consumer: &OwnedShareConsumer, error: &ClientError) -> bool {
+    let passes = error.records().is_some() || error.is_retriable() && error.kind() != ErrorKind::Unreachable;
+    passes && consumer.failure().is_none()
+}
+
+async fn acknowledge(delivery: &mut Delivery, (first, last): (i64, i64), ack: Ack) -> Result<(), AckError> {
+    if ack == Ack::Renew {
+        delivery.acknowledge(first..=last, AckType::Renew).await?;
+    }
+    delivery.acknowledge(first..=last, ack.verdict()).await
+}
+
+/// Prints at most `left` records and counts them off it. Gives the first and last offset that is out. What cannot be read is told and rejected.
+fn print(delivery: &mut Delivery, left: &mut u64) -> anyhow::Result<Option<(i64, i64)>> {
     let mut printed: Option<(i64, i64)> = None;
     let mut lines = Vec::new();
-    for record in delivery.records().take(usize::try_from(*left).unwrap_or(usize::MAX)) {
-        let record = record?;
+    let mut unreadable = Vec::new();
+    for record in delivery.records() {
+        if *left == 0 {
+            break;
+        }
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                tell!("ackflow: {error}");
+                unreadable.push(error.first..=error.last);
+                continue;
+            }
+        };
         RecordJson::raw(&record).write_to(&mut lines);
         lines.push(b'\n');
         *left -= 1;
         printed = Some((printed.map_or(record.offset, |(first, _)| first), record.offset));
+    }
+    for offsets in unreadable {
+        drop(delivery.acknowledge(offsets, AckType::Reject));
     }
     // Nothing is acknowledged before it is out.
     let mut out = std::io::stdout().lock();

@@ -80,7 +80,18 @@ const REFUSED: &[(&str, &str)] = &[
     ("heartbeat.interval.ms", "set share.heartbeat.interval.ms on the group instead"),
     ("group.protocol", "remove it; a share consumer speaks no other protocol"),
     ("group.remote.assignor", "remove it; the broker assigns (group.share.assignors)"),
+    ("share.auto.offset.reset", OF_THE_GROUP),
+    ("share.delivery.count.limit", OF_THE_GROUP),
+    ("share.heartbeat.interval.ms", OF_THE_GROUP),
+    ("share.isolation.level", OF_THE_GROUP),
+    ("share.partition.max.record.locks", OF_THE_GROUP),
+    ("share.record.lock.duration.ms", OF_THE_GROUP),
+    ("share.renew.acknowledge.enable", OF_THE_GROUP),
+    ("share.session.timeout.ms", OF_THE_GROUP),
 ];
+
+const OF_THE_GROUP: &str =
+    "set it on the group: kafka-configs.sh --alter --entity-type groups --entity-name GROUP --add-config KEY=VALUE";
 
 /// Keys of Kafka's consumers that mean nothing here: records are bytes, and share fetches have no limit by partition.
 const IGNORED: &[&str] =
@@ -158,7 +169,8 @@ impl ShareConsumerConfig {
         if self.group_id.is_empty() {
             return refuse("group.id", "", "a value is required", "name the share group");
         }
-        if let Some(id) = self.member_id.as_ref().filter(|id| !(1..=36).contains(&id.chars().count())) {
+        // As Java counts them.
+        if let Some(id) = self.member_id.as_ref().filter(|id| !(1..=36).contains(&id.encode_utf16().count())) {
             return refuse("ackflow.member.id", id, "a broker refuses it", "use 1 to 36 characters");
         }
         if let Some(renew) = self.auto_renew.filter(|renew| !(1..=90).contains(&renew.at_percent)) {
@@ -174,6 +186,13 @@ impl ShareConsumerConfig {
         if self.fetch_max_bytes <= 0 {
             let value = self.fetch_max_bytes.to_string();
             return refuse("fetch.max.bytes", &value, "no record would ever come", "use 1 or more");
+        }
+        if self.fetch_min_bytes < 0 {
+            let value = self.fetch_min_bytes.to_string();
+            return refuse("fetch.min.bytes", &value, "less than nothing", "use 0 or more");
+        }
+        if self.max_poll_interval.is_zero() {
+            return refuse("max.poll.interval.ms", "0", "no poll could come in time", "use 1 or more");
         }
         if self.fetch_max_wait >= self.client.net.request_timeout {
             let value = self.fetch_max_wait.as_millis().to_string();
@@ -390,6 +409,11 @@ mod tests {
         }
         let error = read(&[("ackflow.fetch.max.record", "5")]).unwrap_err().to_string();
         assert!(error.contains("did you mean ackflow.fetch.max.records?"), "{error}");
+        let crabs = ShareConsumerConfig::builder("a:1", "g").member_id("\u{1f980}".repeat(36));
+        let builder = || ShareConsumerConfig::builder("a:1", "g");
+        for refused in [builder().fetch_min_bytes(-1), builder().max_poll_interval(Duration::ZERO), crabs] {
+            assert_eq!(refused.build().unwrap_err().kind(), crate::ErrorKind::Config);
+        }
         let error = ShareConsumerConfig::builder("", "g").max_poll_records(1).build().unwrap_err().to_string();
         assert!(error.contains("bootstrap.servers"), "{error}");
     }

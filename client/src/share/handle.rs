@@ -245,10 +245,10 @@ impl Handle {
         self.absorb();
         match results {
             Ok(Ok(results)) => Ok(results),
-            Ok(Err(closed)) => Err(self.failure.clone().unwrap_or(closed)),
+            Ok(Err(closed)) => Err(self.failure.clone().map_or(closed, |error| error.while_doing(COMMITTING))),
             Err(_) => {
                 let reason = format!("not every acknowledgement was answered within {} ms", timeout.as_millis());
-                Err(ClientError::new(ErrorKind::TimedOut, "committing acknowledgements", reason)
+                Err(ClientError::new(ErrorKind::TimedOut, COMMITTING, reason)
                     .remedy("they go on being sent: commit again to wait longer"))
             }
         }
@@ -326,6 +326,7 @@ impl fmt::Debug for Handle {
 }
 
 pub(super) const POLLING: &str = "polling a share consumer";
+const COMMITTING: &str = "committing acknowledgements";
 
 /// When a time that begins now is over. Times too long for the clock are as good as a century.
 pub(super) fn deadline(timeout: Duration) -> Instant {

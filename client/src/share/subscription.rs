@@ -22,10 +22,16 @@ impl Subscription {
     /// # Errors
     /// [`ErrorKind::Invalid`] for an empty name.
     pub(super) fn names(names: Vec<String>) -> Result<Self, ClientError> {
-        match names.iter().any(String::is_empty) {
-            true => Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty")),
-            false => Ok(Self::Names(names)),
+        let mut distinct = Vec::with_capacity(names.len());
+        for name in names {
+            if name.is_empty() {
+                return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty"));
+            }
+            if !distinct.contains(&name) {
+                distinct.push(name);
+            }
         }
+        Ok(Self::Names(distinct))
     }
 
     /// The topics whose whole name matches, as in Kafka's client.
@@ -33,7 +39,11 @@ impl Subscription {
     /// # Errors
     /// [`ErrorKind::Invalid`] for what is no regular expression.
     pub(super) fn pattern(pattern: &str) -> Result<Self, ClientError> {
-        let whole = Regex::new(pattern).and_then(|_| Regex::new(&format!(r"\A(?:{pattern})\z")));
+        let whole = Regex::new(pattern).and_then(|_| {
+            let whole = Regex::new(&format!(r"\A(?:{pattern})\z"));
+            // A comment at its end, which the flag x allows, would go on to the end of the line.
+            whole.or_else(|_| Regex::new(&format!("\\A(?:{pattern}\n)\\z")))
+        });
         let regex = whole.map_err(|error| {
             ClientError::new(ErrorKind::Invalid, SUBSCRIBING, format!("the pattern `{pattern}` cannot be used: {error}"))
                 .remedy("use the syntax of the crate regex-lite: Perl's, without look-around, back-references and classes like \\p{L}")
@@ -78,6 +88,8 @@ mod tests {
             .collect();
         assert_eq!(wanted, ["orders", "bills-17"]);
         assert!(!orders.is_empty() && orders.as_names().is_empty());
+        let commented = Subscription::pattern("(?x) o r d e r s # all of them").unwrap();
+        assert!(commented.wants("orders") && !commented.wants("orders2"));
     }
 
     #[test]
@@ -88,5 +100,7 @@ mod tests {
             assert!(error.to_string().contains(pattern), "{error}");
         }
         assert!(Subscription::names(vec![String::new()]).is_err());
+        let twice = Subscription::names(["b", "a", "b"].map(str::to_owned).to_vec()).unwrap();
+        assert_eq!(twice.as_names(), ["b", "a"]);
     }
 }
