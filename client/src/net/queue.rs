@@ -73,7 +73,7 @@ struct Request {
 struct Waiter {
     correlation_id: i32,
     to: Return,
-    /// Whether it is the connection's own business, which keeps it from being idle no more than nothing does.
+    /// Whether it is the connection's own business, which does not count as use of it.
     aside: bool,
 }
 
@@ -141,12 +141,12 @@ impl Queue {
         loop {
             let not_before = {
                 let mut state = self.lock();
-                let not_before = state.throttled_until.filter(|until| Instant::now() < *until);
-                let ready = !state.unsent.is_empty() && !state.held;
                 if !state.aside.is_empty() {
                     state.aside.drain(..).for_each(|request| frames.push(request.frame));
                     return;
                 }
+                let not_before = state.throttled_until.filter(|until| Instant::now() < *until);
+                let ready = !state.unsent.is_empty() && !state.held;
                 if ready && not_before.is_none() {
                     state.unsent.drain(..).for_each(|request| frames.push(request.frame));
                     return;
