@@ -235,7 +235,7 @@ pub(crate) async fn row_32_a_record_larger_than_a_fetch_comes_and_one_larger_tha
     consumer.close(10 * SECOND).await.unwrap();
     cluster.no_lag_is_left().await;
 
-    // Each attempt costs the record a delivery: after the last one the broker gives it up.
+    // Each attempt costs the record a delivery, so the next one is a minute later.
     cluster.produce_large(0, 2_000_000).await;
     let framed = cluster.config().client(|client| client.net.max_frame = 100_000);
     let mut consumer = cluster.owned(framed);

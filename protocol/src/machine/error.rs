@@ -201,7 +201,8 @@ pub enum MachineErrorKind {
         code: ErrorCode,
     },
 
-    /// A broker's answer cannot be read. The request is tried again over a new connection.
+    /// A broker's answer cannot be read. Its partitions are asked one at a time over new connections, and the one to blame is left alone for a
+    /// minute, longer each time.
     #[error(
         "node {node}: the answer to {api} cannot be read, the log says why; where it is larger than this client takes, \
          lower fetch.max.bytes, or raise receive.message.max.bytes for a single record that is"

@@ -110,6 +110,11 @@ impl ShareSession {
         self.listed.contains(&topic_partition)
     }
 
+    /// The partitions that the broker lists for this session.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = TopicIdPartition> {
+        self.listed.iter().copied()
+    }
+
     /// Whether the broker still lists partitions that are not wanted.
     pub(crate) fn has_to_forget(&self) -> bool {
         self.is_open() && !self.listed.is_subset(&self.wanted)

@@ -69,6 +69,13 @@ pub(super) struct Ask {
     pub(super) acquire_mode: i8,
 }
 
+impl Ask {
+    /// The same for one record.
+    pub(super) fn least(self) -> Self {
+        Self { max_records: 1, acquire_mode: RECORD_LIMIT }
+    }
+}
+
 impl Demand {
     /// The caller asks for records.
     pub(super) fn polled(&mut self, now: Instant) {

@@ -17,6 +17,7 @@ mod responses;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 mod wire;
 
 pub use options::{AcquireMode, ShareConsumerOptions};
@@ -116,6 +117,9 @@ struct Pause {
     node: i32,
     /// The error that the application was told.
     reported: Option<ErrorCode>,
+    /// Of a partition whose records may be such that an answer with them cannot be read: how long it is left alone after the next one.
+    /// Once the pause is over, it is asked alone.
+    unreadable: Option<Backoff>,
 }
 
 impl ShareConsumerMachine {

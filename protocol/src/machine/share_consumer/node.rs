@@ -19,7 +19,7 @@ use crate::{
         backoff::Backoff,
         error::Feature,
         share_session::ShareSession,
-        types::{BrokerAddress, RequestId, SessionId, earlier},
+        types::{BrokerAddress, RequestId, SessionId, TopicIdPartition, earlier},
     },
     wire::ErrorCode,
 };
@@ -77,6 +77,8 @@ pub(super) struct Node {
     pub(super) reported: Option<ErrorCode>,
     /// Whether the application was told of an answer that cannot be read, until one goes well.
     pub(super) unreadable: bool,
+    /// The one partition that is asked now, since an answer with its records may be one that cannot be read.
+    pub(super) suspect: Option<TopicIdPartition>,
     /// What the application was told that this broker is too old for.
     pub(super) too_old_for: Option<Feature>,
     /// When the last fetch was answered.
@@ -143,6 +145,7 @@ impl Node {
             lost: ErrorCode::SHARE_SESSION_NOT_FOUND,
             reported: None,
             unreadable: false,
+            suspect: None,
             too_old_for: None,
             answered: None,
             acquired: None,

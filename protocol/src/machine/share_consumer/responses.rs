@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::{
     Pause, ShareConsumerMachine, failure,
     node::{BUSY_WAIT, FEATURES_SINCE, InFlight, Kind, Node},
+    unreadable::TAKING_BACK,
 };
 use crate::{
     machine::{
@@ -49,11 +50,17 @@ impl ShareConsumerMachine {
             (Err(RequestFailure::UnsupportedVersion(offered)), _) => self.unsupported(now, node, request, offered),
             (response, kind) => {
                 let is_unreadable = failure(response) == RequestFailure::Malformed;
+                if is_unreadable && matches!(kind, Kind::Fetch { asked: 1.. }) {
+                    self.suspect(now, node);
+                }
                 self.nodes.get_mut(&node).into_iter().for_each(|node| node.session.unanswered());
                 self.lose_session(node, ErrorCode::NETWORK_EXCEPTION);
                 self.metadata.refresh(now, Urgency::Now);
                 let Some(lost) = self.nodes.get_mut(&node) else { return };
                 lost.lost_connection(now);
+                if is_unreadable {
+                    lost.not_before = lost.not_before.max(Some(now + TAKING_BACK));
+                }
                 if is_unreadable && !std::mem::replace(&mut lost.unreadable, true) {
                     let kind = MachineErrorKind::Unreadable { node, api: kind.api() };
                     self.fail_with(MachineError::passing(kind));
@@ -71,6 +78,9 @@ impl ShareConsumerMachine {
         self.throttle(now, node_id, response.throttle_time_ms);
         if !self.whole_request(now, node_id, request, response.error_code, response.error_message) {
             return;
+        }
+        if let Kind::Fetch { asked: 1.. } = request.kind {
+            self.clear_suspect(node_id);
         }
         let mut is_empty = true;
         let mut records = 0;
@@ -262,7 +272,7 @@ impl ShareConsumerMachine {
                 // in peace.
                 if !request.opening {
                     node.backoff.reset();
-                    node.unreadable = false;
+                    node.unreadable &= node.suspect.is_some();
                     node.not_before = None;
                 }
                 return true;
@@ -406,7 +416,7 @@ impl ShareConsumerMachine {
     }
 
     /// Takes a partition out of the session for a while, longer each time until a fetch of it goes well.
-    fn pause(&mut self, now: Instant, node: i32, topic_partition: TopicIdPartition) -> &mut Pause {
+    pub(super) fn pause(&mut self, now: Instant, node: i32, topic_partition: TopicIdPartition) -> &mut Pause {
         self.reassign = true;
         let options = &self.options;
         let pause = self.paused.entry(topic_partition).or_insert_with(|| Pause {
@@ -418,6 +428,7 @@ impl ShareConsumerMachine {
             ),
             node,
             reported: None,
+            unreadable: None,
         });
         pause.until = Some(now + pause.backoff.next_delay());
         pause.node = node;

@@ -160,6 +160,7 @@ impl ShareConsumerMachine {
         let assignment = self.membership.assignment();
         self.paused.retain(|partition, _| assignment.contains(partition));
         let mut wanted: BTreeMap<i32, BTreeSet<TopicIdPartition>> = BTreeMap::new();
+        let mut suspects: BTreeMap<i32, TopicIdPartition> = BTreeMap::new();
         let mut names = Vec::new();
         let mut unreachable = false;
         for partition in assignment {
@@ -169,6 +170,9 @@ impl ShareConsumerMachine {
                 unreachable = true;
             } else if !self.is_paused(*partition, leader) {
                 wanted.entry(leader).or_default().insert(*partition);
+                if self.is_suspect(*partition, leader) {
+                    suspects.entry(leader).or_insert(*partition);
+                }
             }
         }
         let assignment_len = assignment.len();
@@ -183,7 +187,9 @@ impl ShareConsumerMachine {
             }
         }
         for (id, node) in &mut self.nodes {
-            node.session.want(wanted.remove(id).unwrap_or_default());
+            node.suspect = suspects.remove(id);
+            let wanted = wanted.remove(id).unwrap_or_default();
+            node.session.want(node.suspect.map_or(wanted, |suspect| [suspect].into()));
         }
         self.lose_moved_partitions();
         names.sort();
@@ -265,6 +271,10 @@ impl ShareConsumerMachine {
     /// How long a broker may hold a fetch for records.
     fn max_wait(&self, now: Instant, node_id: i32) -> Duration {
         let is_busy = |node: &Node| !node.ledger.is_empty();
+        if self.nodes.get(&node_id).is_some_and(|node| node.suspect.is_some()) {
+            // Others wait for their turn.
+            return Duration::ZERO;
+        }
         let (idle_wait, is_busy) = match self.options.acquire_mode {
             AcquireMode::BatchOptimized => (self.options.fetch_max_wait, self.nodes.get(&node_id).is_some_and(is_busy)),
             // Brokers are asked one after the other, and records may be at any of them: one that has none must not keep
@@ -287,6 +297,9 @@ impl ShareConsumerMachine {
         let (kind, request, max_wait, opening) = match step {
             Step::Wait(_) => return,
             Step::Fetch(ask) => {
+                // No more than one record is to pay for it.
+                let careful = |ask: Ask| if node.suspect.is_some() { ask.least() } else { ask };
+                let ask = ask.map(careful);
                 let acks = if node.session.is_open() { node.ledger.take(now) } else { Vec::new() };
                 let max_wait = ask.map_or(Duration::ZERO, |_| max_wait);
                 let Some(step) = node.session.begin_fetch() else { return };
