@@ -34,6 +34,9 @@ use crate::{
 /// heartbeat.
 const UNASSIGNED_INTERVAL: Duration = Duration::from_millis(250);
 
+/// For how long after it has joined, or subscribed to other topics, a member without an assignment asks so often. There may be none for it.
+const SOON: Duration = Duration::from_secs(10);
+
 /// The interval of brokers that do not say one.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -54,6 +57,8 @@ pub(crate) struct Membership {
     known: bool,
     interval: Duration,
     due: Option<Instant>,
+    /// When the group first took in the subscription as it is; `None` before.
+    told: Option<Instant>,
     backoff: Backoff,
     assignment: BTreeSet<TopicIdPartition>,
     events: VecDeque<MembershipEvent>,
@@ -106,6 +111,7 @@ impl Membership {
             known: false,
             interval: DEFAULT_INTERVAL,
             due: None,
+            told: None,
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
             assignment: BTreeSet::new(),
             events: VecDeque::new(),
@@ -140,6 +146,7 @@ impl Membership {
             self.tell_all = true;
             self.reported = None;
             self.due = None;
+            self.told = None;
         }
         self.rejoin();
     }
@@ -224,7 +231,7 @@ impl Membership {
         }
         self.in_flight = true;
         self.known |= epoch != LEAVE_EPOCH;
-        self.due = Some(now + self.current_interval());
+        self.due = Some(now + self.current_interval(now));
         // A join says everything even after an answer that gave no epoch.
         let tell_all = std::mem::take(&mut self.tell_all) || epoch == JOIN_EPOCH;
         let tell_all = tell_all && epoch != LEAVE_EPOCH;
@@ -254,7 +261,8 @@ impl Membership {
             self.assign(assignment);
         }
         if !self.tell_all {
-            self.due = Some(now + self.current_interval());
+            self.told.get_or_insert(now);
+            self.due = Some(now + self.current_interval(now));
         }
     }
 
@@ -317,8 +325,9 @@ impl Membership {
         }
     }
 
-    fn current_interval(&self) -> Duration {
-        if self.assignment.is_empty() { self.interval.min(UNASSIGNED_INTERVAL) } else { self.interval }
+    fn current_interval(&self, now: Instant) -> Duration {
+        let is_new = self.told.is_none_or(|told| now < told + SOON);
+        if is_new && self.assignment.is_empty() { self.interval.min(UNASSIGNED_INTERVAL) } else { self.interval }
     }
 
     fn retry(&mut self, now: Instant) {
@@ -328,6 +337,7 @@ impl Membership {
     fn join(&mut self) -> State {
         self.tell_all = true;
         self.due = None;
+        self.told = None;
         State::Joining
     }
 

@@ -352,3 +352,30 @@ fn a_coordinator_lookup_that_fails_for_now_is_tried_again_and_an_authorization_e
     answer(&mut rig, ErrorCode::GROUP_AUTHORIZATION_FAILED);
     assert!(rig.errors().len() == 1 && rig.errors()[0].fatal);
 }
+
+// Mutation: protocol/src/machine/membership.rs
+// - if is_new && self.assignment.is_empty() {
+// + if self.assignment.is_empty() {
+#[test]
+fn a_member_for_which_there_is_no_partition_asks_often_only_while_it_is_new() {
+    let mut rig = Rig::new();
+    rig.subscribe(&["topic"]);
+    rig.answer_group();
+    for topics in [vec!["topic"], vec!["topic", "other"]] {
+        rig.subscribe(&topics);
+        let mut heartbeats = [0; 2];
+        for part in [0, 1] {
+            for _ in 0..3_000 {
+                rig.polled();
+                while let Some(sent) = rig.try_heartbeat() {
+                    heartbeats[part] += 1;
+                    rig.respond(&sent, heartbeat(1, Some(&[])));
+                }
+                rig.answer_group();
+                rig.sleep(ms(10));
+            }
+        }
+        let [new, old] = heartbeats;
+        assert!((40..=50).contains(&new) && (6..=7).contains(&old), "{heartbeats:?}");
+    }
+}
