@@ -37,6 +37,9 @@ const DEBOUNCE: Duration = Duration::from_millis(250);
 /// broker.
 const MISSING_GRACE: Duration = Duration::from_secs(1);
 
+/// The least age at which metadata is asked for again by itself, whatever `metadata.max.age.ms` says.
+const LEAST_AGE: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub(crate) struct Metadata {
     wanted_topics: Vec<Arc<str>>,
@@ -123,7 +126,7 @@ impl Metadata {
             state: State::Idle,
             due: None,
             earliest: None,
-            max_age,
+            max_age: max_age.max(LEAST_AGE),
             spacing: retry_backoff,
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
             may_create: false,

@@ -125,3 +125,18 @@ fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
     assert_eq!(rig.last_assignment().unwrap()[0].0.as_ref(), "topic");
     assert_eq!(rig.take_session(1).fetch().topics[0].topic_id, Uuid([9; 16]));
 }
+
+// Mutation: protocol/src/machine/metadata.rs
+// - max_age: max_age.max(LEAST_AGE),
+// + max_age,
+#[test]
+fn metadata_that_is_always_too_old_is_asked_for_in_no_loop() {
+    let mut rig = Rig::joined_with(&[1], |options| options.metadata_max_age = ms(0));
+    let before = rig.log.len();
+    for _ in 0..1_000 {
+        rig.answer_group();
+        rig.sleep(ms(1));
+    }
+    let asked = rig.log[before..].iter().filter(|sent| matches!(sent.request, ClientRequest::Metadata(_))).count();
+    assert!((5..=20).contains(&asked), "{asked}");
+}
