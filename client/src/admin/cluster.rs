@@ -1,6 +1,4 @@
-//! The cluster: its brokers and its features.
-
-use std::collections::BTreeMap;
+//! The cluster and its brokers.
 
 use ackflow_protocol::messages::describe_cluster::{BROKERS, DescribeClusterRequest};
 use ackflow_protocol::messages::metadata::MetadataRequest;
@@ -30,6 +28,8 @@ pub struct Broker {
     pub port: u16,
     /// `broker.rack`.
     pub rack: Option<String>,
+    /// Whether it is registered, but not serving.
+    pub fenced: bool,
 }
 
 impl Admin {
@@ -40,7 +40,21 @@ impl Admin {
     /// # Errors
     /// [`ClientError`] where there is no answer or the broker refuses.
     pub async fn describe_cluster(&self) -> Result<ClusterDescription, ClientError> {
-        let request = DescribeClusterRequest { endpoint_type: BROKERS, ..Default::default() };
+        self.cluster(false).await
+    }
+
+    /// The same, brokers that are fenced included: those that are registered, but not serving (KIP-1073, since Kafka 4.0).
+    ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
+    /// # Errors
+    /// As [`describe_cluster`](Self::describe_cluster).
+    pub async fn describe_cluster_and_fenced(&self) -> Result<ClusterDescription, ClientError> {
+        self.cluster(true).await
+    }
+
+    async fn cluster(&self, include_fenced_brokers: bool) -> Result<ClusterDescription, ClientError> {
+        let request = DescribeClusterRequest { endpoint_type: BROKERS, include_fenced_brokers, ..Default::default() };
         let (response, connection) = self.ask_any(&request).await?;
         let doing = || "describing the cluster".to_owned();
         result((), doing, &connection, response.error_code, response.error_message.as_deref())?;
@@ -52,27 +66,12 @@ impl Admin {
                 host: broker.host,
                 port: u16::try_from(broker.port).unwrap_or_default(),
                 rack: broker.rack,
+                fenced: broker.is_fenced,
             })
             .collect();
         brokers.sort_by_key(|broker| broker.id);
         let controller = Some(response.controller_id).filter(|id| *id >= 0);
         Ok(ClusterDescription { cluster_id: response.cluster_id, controller, brokers })
-    }
-
-    /// The finalized features of the cluster and their levels, such as `share.version` 1 (ApiVersions). A feature of
-    /// level 0 may be missing.
-    ///
-    /// Cancel-safe, as all calls of the module are.
-    ///
-    /// # Errors
-    /// [`ClientError`] where no broker can be reached.
-    pub async fn features(&self) -> Result<BTreeMap<String, i16>, ClientError> {
-        let mut retries = self.retries();
-        loop {
-            if let Some(connection) = retries.attempt(self.pool.any()).await? {
-                return Ok(connection.finalized_features().map(|(name, level)| (name.to_owned(), level)).collect());
-            }
-        }
     }
 
     /// Makes the pool know every broker.

@@ -8,78 +8,8 @@ use ackflow_protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest,
 };
 
-use super::{Admin, Results, result};
+use super::{Admin, ConfigResource, Results, result};
 use crate::error::{ClientError, ErrorKind};
-
-/// Whose configuration.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConfigResource {
-    /// What it is.
-    pub kind: ResourceKind,
-    /// Its name; of a broker, its id, or empty for the defaults of all brokers.
-    pub name: String,
-}
-
-/// What can be configured, with the wire's numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(i8)]
-pub enum ResourceKind {
-    /// A topic.
-    Topic = 2,
-    /// A broker, or the defaults of all brokers.
-    Broker = 4,
-    /// A group of any kind, which need not exist.
-    Group = 32,
-}
-
-impl ConfigResource {
-    /// A topic.
-    pub fn topic(name: impl Into<String>) -> Self {
-        Self { kind: ResourceKind::Topic, name: name.into() }
-    }
-
-    /// A group, which need not exist.
-    pub fn group(id: impl Into<String>) -> Self {
-        Self { kind: ResourceKind::Group, name: id.into() }
-    }
-
-    /// A broker.
-    pub fn broker(id: i32) -> Self {
-        Self { kind: ResourceKind::Broker, name: id.to_string() }
-    }
-
-    /// What holds for all brokers that have no value of their own.
-    pub fn all_brokers() -> Self {
-        Self { kind: ResourceKind::Broker, name: String::new() }
-    }
-
-    /// The broker that has to be asked; `None` where any broker can answer or pass the request on.
-    fn node(&self) -> Result<Option<i32>, ClientError> {
-        if self.kind != ResourceKind::Broker || self.name.is_empty() {
-            return Ok(None);
-        }
-        let not_an_id = |_| {
-            ClientError::new(
-                ErrorKind::Invalid,
-                "reaching a broker",
-                format!("{} is not the id of a broker", self.name),
-            )
-            .remedy("give the broker's node.id")
-        };
-        self.name.parse().map(Some).map_err(not_an_id)
-    }
-}
-
-impl fmt::Display for ConfigResource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.kind, self.name.as_str()) {
-            (ResourceKind::Topic, name) => write!(f, "topic {name}"),
-            (ResourceKind::Group, name) => write!(f, "group {name}"),
-            (ResourceKind::Broker, "") => f.write_str("all brokers"),
-            (ResourceKind::Broker, id) => write!(f, "broker {id}"),
-        }
-    }
-}
 
 /// A change of one setting. The value may be a password, so `Debug` shows its length alone.
 #[derive(Clone, PartialEq, Eq)]
@@ -149,6 +79,10 @@ impl ConfigSource {
     pub const STATIC_BROKER: Self = Self(4);
     /// Built into Kafka.
     pub const DEFAULT: Self = Self(5);
+    /// A broker's logger, changed at run time.
+    pub const DYNAMIC_BROKER_LOGGER: Self = Self(6);
+    /// The subscription's own, where clients are asked for their metrics.
+    pub const CLIENT_METRICS: Self = Self(7);
     /// The group's own.
     pub const GROUP: Self = Self(8);
 }
@@ -164,12 +98,31 @@ impl Admin {
         &self,
         changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
     ) -> Result<Results<ConfigResource, ()>, ClientError> {
+        self.change_configs(changes, false).await
+    }
+
+    /// Says how [`alter_configs`](Self::alter_configs) would go, and changes nothing.
+    ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
+    /// # Errors
+    /// [`ClientError`] where there is no answer.
+    pub async fn validate_configs(
+        &self,
+        changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
+    ) -> Result<Results<ConfigResource, ()>, ClientError> {
+        self.change_configs(changes, true).await
+    }
+
+    async fn change_configs(
+        &self,
+        changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
+        validate_only: bool,
+    ) -> Result<Results<ConfigResource, ()>, ClientError> {
         let mut results = Results::new();
         for (node, changes) in by_node(changes, |(resource, _)| resource)? {
-            let request = IncrementalAlterConfigsRequest {
-                resources: changes.iter().map(altered).collect(),
-                validate_only: false,
-            };
+            let request =
+                IncrementalAlterConfigsRequest { resources: changes.iter().map(altered).collect(), validate_only };
             let (response, connection) = match node {
                 Some(node) => self.ask_node(node, &request).await?,
                 None => self.ask_any(&request).await?,

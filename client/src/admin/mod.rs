@@ -1,15 +1,38 @@
-//! Administration: topics, configurations, groups, the cluster.
+//! Administration: topics and their partitions, configurations, groups and their offsets, rules of access, SCRAM users, transactions, the cluster.
 //!
 //! A call that names several things gives a result for each; the call itself fails only where there is no answer at all.
 //! Errors that pass are tried again until `default.api.timeout.ms` is over; a cluster of which no broker was ever reached is
 //! given up after 5 s. Every call is cancel-safe in that a dropped
 //! future leaves the client as it was; what was asked of the broker may still happen.
 
+mod acl;
+mod acls;
+mod api_versions;
+mod classic_groups;
 mod cluster;
+mod config_resources;
 mod configs;
+mod consumer_group_offsets;
+mod consumer_groups;
+mod coordinators;
+mod features;
 mod groups;
+mod leaders;
+mod offsets;
+mod partitions;
+mod producers;
+mod reassignments;
+mod records;
+mod remedies;
+mod routed;
+mod scram;
+mod scram_password;
+mod share_group_offsets;
 mod share_groups;
+#[cfg(test)]
+mod tests;
 mod topics;
+mod transactions;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,12 +42,29 @@ use ackflow_protocol::wire::{ErrorCode, Request};
 use crate::config::ClientConfig;
 use crate::error::ClientError;
 use crate::net::{Connection, Pool, Retries};
+use routed::Asked;
 
+pub use acl::{AclBinding, AclBindingFilter, AclOperation, AclPatternType, AclPermission, AclResourceType};
+pub use api_versions::ApiSupport;
 pub use cluster::{Broker, ClusterDescription};
-pub use configs::{ConfigChange, ConfigEntry, ConfigResource, ConfigSource, ResourceKind};
+pub use config_resources::{ConfigResource, ResourceKind};
+pub use configs::{ConfigChange, ConfigEntry, ConfigSource};
+pub use consumer_group_offsets::{CommittedOffset, ConsumerGroupLag};
+pub use consumer_groups::{ConsumerGroupDescription, ConsumerGroupMember};
+pub use features::{FeatureMetadata, FeatureUpdate, UpgradeType};
 pub use groups::GroupListing;
-pub use share_groups::{ShareGroupDescription, ShareGroupMember, SharePartitionOffset};
+pub use offsets::{IsolationLevel, ListedOffset, OffsetSpec};
+pub use partitions::{ElectionType, NewPartitions};
+pub use producers::ProducerState;
+pub use reassignments::PartitionReassignment;
+pub use records::RecordsToDelete;
+pub use scram::{ScramCredentialChange, ScramMechanism};
+pub use share_group_offsets::SharePartitionOffset;
+pub use share_groups::{ShareGroupDescription, ShareGroupMember};
 pub use topics::{CreatedTopic, NewTopic, PartitionDescription, TopicDescription, TopicListing};
+pub use transactions::{HangingTransaction, TransactionDescription, TransactionFilter, TransactionListing};
+
+pub use crate::share::TopicPartition;
 
 /// For each thing that was asked about, what came of it.
 pub type Results<K, T> = BTreeMap<K, Result<T, ClientError>>;
@@ -73,6 +113,30 @@ impl Admin {
         }
     }
 
+    /// Asks every broker, until all have answered, for what `read` takes out of the answer of each.
+    async fn ask_all<R: Request, T>(
+        &self,
+        request: &R,
+        read: impl Fn(&Asked<'_>, R::Response) -> Result<Vec<T>, ClientError>,
+    ) -> Result<Vec<T>, ClientError> {
+        let mut retries = self.retries();
+        loop {
+            let attempt = async {
+                self.learn_brokers().await?;
+                let mut all = Vec::new();
+                for node in self.pool.ids() {
+                    let connection = self.pool.node(node).await?;
+                    let response = connection.call(request, self.request_timeout()).await?;
+                    all.extend(read(&Asked { node, connection: &connection }, response)?);
+                }
+                Ok(all)
+            };
+            if let Some(all) = retries.attempt(attempt).await? {
+                return Ok(all);
+            }
+        }
+    }
+
     /// Asks the broker with this id, until there is an answer.
     async fn ask_node<R: Request>(&self, node: i32, request: &R) -> Result<(R::Response, Connection), ClientError> {
         let mut retries = self.retries();
@@ -101,6 +165,9 @@ fn result<T>(
 ) -> Result<T, ClientError> {
     match code.ok() {
         Ok(()) => Ok(value),
-        Err(code) => Err(ClientError::broker(doing(), code, message).at(connection.broker().to_owned())),
+        Err(code) => {
+            let error = ClientError::broker(doing(), code, message).at(connection.broker().to_owned());
+            Err(error.remedy(remedies::remedy(code)))
+        }
     }
 }

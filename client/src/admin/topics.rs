@@ -103,10 +103,31 @@ impl Admin {
         &self,
         topics: impl IntoIterator<Item = NewTopic>,
     ) -> Result<Results<String, CreatedTopic>, ClientError> {
+        self.new_topics(topics, false).await
+    }
+
+    /// Says how [`create_topics`](Self::create_topics) would go, and creates nothing; the topics have no id.
+    ///
+    /// Cancel-safe, as all calls of the module are.
+    ///
+    /// # Errors
+    /// [`ClientError`] where there is no answer.
+    pub async fn validate_topics(
+        &self,
+        topics: impl IntoIterator<Item = NewTopic>,
+    ) -> Result<Results<String, CreatedTopic>, ClientError> {
+        self.new_topics(topics, true).await
+    }
+
+    async fn new_topics(
+        &self,
+        topics: impl IntoIterator<Item = NewTopic>,
+        validate_only: bool,
+    ) -> Result<Results<String, CreatedTopic>, ClientError> {
         let request = CreateTopicsRequest {
             topics: topics.into_iter().map(creatable).collect(),
             timeout_ms: self.request_timeout_ms(),
-            validate_only: false,
+            validate_only,
         };
         let (response, connection) = self.ask_any(&request).await?;
         let results = response.topics.into_iter().map(|topic| {

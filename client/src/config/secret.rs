@@ -19,6 +19,12 @@ impl Secret {
     }
 }
 
+impl<T: Into<Arc<str>>> From<T> for Secret {
+    fn from(text: T) -> Self {
+        Self::new(text)
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[hidden]")

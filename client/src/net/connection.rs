@@ -1,6 +1,7 @@
 //! A connection to one broker, as its callers see it.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +79,16 @@ impl Connection {
         self.start(request, within)?.await
     }
 
+    /// As [`Connection::call`], in no version after `newest`.
+    pub(crate) async fn call_until<R: Request>(
+        &self,
+        request: &R,
+        newest: i16,
+        within: Duration,
+    ) -> Result<R::Response, ClientError> {
+        self.begin(request, 0..=newest, within)?.await
+    }
+
     /// As [`Connection::call`], but queues the request at once: requests go out in the order in which they were started,
     /// whoever is polled first. The future holds a handle of its own.
     ///
@@ -88,8 +99,17 @@ impl Connection {
         request: &R,
         within: Duration,
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
+        self.begin(request, 0..=i16::MAX, within)
+    }
+
+    fn begin<R: Request>(
+        &self,
+        request: &R,
+        versions: RangeInclusive<i16>,
+        within: Duration,
+    ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
         let (sender, answer) = oneshot::channel();
-        let version = self.push(request, 0, Return::To(sender))?;
+        let version = self.push(request, versions, Return::To(sender))?;
         let answer = timeout(within.saturating_add(self.throttled_for()), answer);
         let connection = self.clone();
         Ok(async move {
@@ -114,13 +134,13 @@ impl Connection {
         inbox: &Inbox,
         tag: u64,
     ) -> Result<i16, ClientError> {
-        self.push(request, least, Return::Into(inbox.clone(), tag))
+        self.push(request, least..=i16::MAX, Return::Into(inbox.clone(), tag))
     }
 
-    fn push<R: Request>(&self, request: &R, least: i16, to: Return) -> Result<i16, ClientError> {
+    fn push<R: Request>(&self, request: &R, versions: RangeInclusive<i16>, to: Return) -> Result<i16, ClientError> {
         let handle = &*self.0;
-        let agreed = handle.versions.agreed(R::KEY).filter(|version| *version >= least);
-        let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(least)))?;
+        let agreed = handle.versions.agreed_until(R::KEY, *versions.end()).filter(|version| versions.contains(version));
+        let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(*versions.start())))?;
         let correlation_id = handle.queue.next_correlation_id();
         let frame =
             encode_request_in_pieces(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {

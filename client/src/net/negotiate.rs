@@ -48,6 +48,12 @@ impl Versions {
         self.agreed.get(&key).copied()
     }
 
+    /// The version of an API that is spoken here where those after `newest` will not do.
+    pub(super) fn agreed_until(&self, key: ApiKey, newest: i16) -> Option<i16> {
+        let version = self.agreed(key)?.min(newest);
+        self.offered.get(&key).is_some_and(|(from, _)| *from <= version).then_some(version)
+    }
+
     /// The level of a finalized feature.
     pub(super) fn feature(&self, name: &str) -> Option<i16> {
         self.features.get(name).copied()

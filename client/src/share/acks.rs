@@ -22,6 +22,13 @@ pub struct TopicPartition {
     pub partition: i32,
 }
 
+impl TopicPartition {
+    /// The partition with this index of a topic.
+    pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
+        Self { topic: topic.into(), partition }
+    }
+}
+
 impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.topic, self.partition)

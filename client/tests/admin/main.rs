@@ -1,0 +1,69 @@
+//! Each call of the admin client on the real Kafka that `ACKFLOW_BOOTSTRAP` names (`cargo xtask kafka --fast`): what it changes, another call has to
+//! show. `cargo xtask prove admin` holds the same beside Kafka's own tools.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
+
+mod acls;
+mod cluster;
+mod configs;
+mod consumer_groups;
+mod members;
+mod offsets;
+mod partitions;
+mod scram;
+mod share_groups;
+mod transactions;
+
+use std::env;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use ackflow_client::admin::{Admin, NewTopic, TopicPartition};
+use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
+
+fn servers() -> String {
+    env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka")
+}
+
+fn admin() -> Admin {
+    Admin::new(ClientConfig::new(&servers()).unwrap())
+}
+
+/// A name that no other test has.
+fn unique(prefix: &str) -> String {
+    format!("{prefix}-{:x}", RandomState::new().build_hasher().finish())
+}
+
+/// A new topic of its own, which the brokers know.
+async fn topic(admin: &Admin, prefix: &str, partitions: i32) -> String {
+    let name = unique(prefix);
+    admin.create_topics([NewTopic::new(&name, partitions)]).await.unwrap().remove(&name).unwrap().unwrap();
+    eventually("the topic", async || admin.describe_topics([&name]).await.unwrap().remove(&name)?.ok()).await;
+    name
+}
+
+/// Writes so many records to partition 0, of the timestamps 1000, 2000, and so on.
+async fn produce(topic: &str, count: i64) {
+    let producer = Producer::new(ProducerConfig::new(&servers()).unwrap()).unwrap();
+    for i in 0..count {
+        let mut record = ProducerRecord::new(topic, i.to_string()).partition(0);
+        record.timestamp = Some((i + 1) * 1000);
+        drop(producer.send(record).await.unwrap());
+    }
+    producer.close().await.unwrap();
+}
+
+fn partition(topic: &str, index: i32) -> TopicPartition {
+    TopicPartition::new(topic, index)
+}
+
+/// Brokers learn of changes a moment after the controller has made them.
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..1000 {
+        if let Some(found) = look().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{what} did not come within 20 s");
+}
