@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 
 /// Where the cluster is, and client properties.
@@ -38,6 +38,22 @@ impl Connection {
         properties.insert("bootstrap.servers".to_owned(), self.bootstrap_server.clone());
         Ok(properties)
     }
+}
+
+/// Names the group in client properties, which may name it themselves where `--group` does not.
+pub(crate) fn name_group(
+    properties: &mut BTreeMap<String, String>,
+    flag: Option<&str>,
+    default: &str,
+) -> anyhow::Result<()> {
+    match (flag, properties.get("group.id")) {
+        (Some(flag), Some(property)) if flag != property => {
+            bail!("--group {flag} and group.id={property} name two groups; give one of them")
+        }
+        (None, Some(_)) => {}
+        (flag, _) => _ = properties.insert("group.id".to_owned(), flag.unwrap_or(default).to_owned()),
+    }
+    Ok(())
 }
 
 /// Splits `key=value`.

@@ -263,6 +263,13 @@ async fn what_the_system_says_is_said_once() {
     assert_eq!(message.matches("EOF while parsing").count(), 1, "{message}");
 }
 
+#[tokio::test]
+async fn two_names_for_one_group_are_refused() {
+    let consume = ["consume", "--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--command-property", "group.id=a"];
+    let message = error(&ackflow(&[&consume[..], &["--group", "b"]].concat(), "").await);
+    assert!(message.contains("--group b and group.id=a name two groups"), "{message}");
+}
+
 #[test]
 fn results_that_cannot_be_written_are_an_error() {
     let commands: [&[&str]; 3] = [

@@ -11,7 +11,7 @@ use ackflow_sink_runtime::record_json::RecordJson;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, name_group};
 use crate::signals::Stop;
 use crate::stderr::tell;
 
@@ -29,9 +29,9 @@ pub(crate) struct Args {
     #[arg(long, required = true)]
     topic: Vec<String>,
 
-    /// The share group
-    #[arg(long, default_value = "console-share-consumer")]
-    group: String,
+    /// The share group; console-share-consumer unless this or the property group.id names one
+    #[arg(long)]
+    group: Option<String>,
 
     /// End after this many records
     #[arg(long, value_name = "COUNT")]
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     let config = config(&args)?;
     if let Some(strategy) = args.offset_reset_strategy {
-        set_offset_reset(&config, &args.group, strategy).await?;
+        set_offset_reset(&config, strategy).await?;
     }
     let mut consumer = OwnedShareConsumer::new(config)?;
     consumer.subscribe(args.topic.iter().map(String::as_str))?;
@@ -83,12 +83,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn set_offset_reset(config: &ShareConsumerConfig, group: &str, strategy: OffsetReset) -> anyhow::Result<()> {
+async fn set_offset_reset(config: &ShareConsumerConfig, strategy: OffsetReset) -> anyhow::Result<()> {
     let value = match strategy {
         OffsetReset::Earliest => "earliest",
         OffsetReset::Latest => "latest",
     };
-    let group = ConfigResource::group(group);
+    let group = ConfigResource::group(config.group_id.as_str());
     let change = ConfigChange::set("share.auto.offset.reset", value);
     let admin = Admin::new(config.client.clone());
     let results = admin.alter_configs([(group.clone(), vec![change])]).await?;
@@ -99,7 +99,7 @@ async fn set_offset_reset(config: &ShareConsumerConfig, group: &str, strategy: O
 
 fn config(args: &Args) -> anyhow::Result<ShareConsumerConfig> {
     let mut properties = args.connection.properties()?;
-    properties.insert("group.id".to_owned(), args.group.clone());
+    name_group(&mut properties, args.group.as_deref(), "console-share-consumer")?;
     if let Some(limit) = args.max_messages {
         // A record acquired and not printed would go back with one delivery attempt spent.
         properties.entry("share.acquire.mode".to_owned()).or_insert_with(|| "record_limit".to_owned());

@@ -32,7 +32,8 @@ pub struct ShareConsumerConfig {
     pub group_id: String,
     /// `ackflow.member.id`: the id of this member, 1 to 36 characters; a random one by default. A member that comes back under the id it had
     /// takes its old place at once, where otherwise the group waits for the old member's session to time out. Of two at a time that use one
-    /// id the older stops, with an error of [`ErrorKind::Fenced`](crate::ErrorKind::Fenced), once it asks for records.
+    /// id the one whose sessions the other takes, mostly the older, stops with an error of [`ErrorKind::Fenced`](crate::ErrorKind::Fenced),
+    /// once it asks for records.
     pub member_id: Option<String>,
     /// `client.rack`.
     pub client_rack: Option<String>,

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::stats::{HEADER, Stats};
-use crate::connection::Connection;
+use crate::connection::{Connection, name_group};
 use crate::stderr::tell;
 use crate::stdout::say;
 
@@ -27,9 +27,9 @@ pub(crate) struct Args {
     #[arg(long)]
     topic: String,
 
-    /// The share group
-    #[arg(long, default_value = "perf-share-consumer")]
-    group: String,
+    /// The share group; perf-share-consumer unless this or the property group.id names one
+    #[arg(long)]
+    group: Option<String>,
 
     /// How many records to consume
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
@@ -79,7 +79,7 @@ struct Count {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut properties = args.connection.properties()?;
-    properties.insert("group.id".to_owned(), args.group.clone());
+    name_group(&mut properties, args.group.as_deref(), "perf-share-consumer")?;
     let config = ShareConsumerConfig::from_properties(&properties)?;
     if !args.hide_header {
         say!("{HEADER}")?;
