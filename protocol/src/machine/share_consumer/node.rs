@@ -38,6 +38,9 @@ const FIRST_WORD_AT_END: Duration = Duration::from_millis(10);
 /// behind it.
 pub(super) const BUSY_WAIT: Duration = Duration::from_millis(20);
 
+/// How often a broker is asked at most that is to say at once what it has, and has nothing.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(10);
+
 /// For how long a broker that had nothing is taken to have nothing still: where one broker is asked at a time, the others come first.
 const DRY: Duration = BUSY_WAIT;
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Pause, ShareConsumerMachine, failure,
-    node::{BUSY_WAIT, FEATURES_SINCE, InFlight, Kind, Node},
+    node::{AT_ONCE, BUSY_WAIT, FEATURES_SINCE, InFlight, Kind, Node},
     unreadable::TAKING_BACK,
 };
 use crate::{
@@ -110,7 +110,8 @@ impl ShareConsumerMachine {
             }
         }
         // A broker that has nothing holds the fetch. One that answers at once would be asked in a loop.
-        let early = request.written + request.max_wait.min(BUSY_WAIT);
+        let least = if self.options.fetch_max_wait < AT_ONCE { AT_ONCE } else { Duration::ZERO };
+        let early = request.written + request.max_wait.min(BUSY_WAIT).max(least);
         node.no_fetch_before = (is_empty && now < early).then_some(early);
     }
 

@@ -479,3 +479,21 @@ fn an_acquisition_that_is_dropped_makes_room_for_another() {
     let late = rig.acknowledge(acquisition.session, partition(0), &[accept(0, 9)]);
     assert_eq!(rig.result(late), Err(ErrorCode::INVALID_RECORD_STATE));
 }
+
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - request.max_wait.min(BUSY_WAIT).max(least);
+// + request.max_wait.min(BUSY_WAIT);
+#[test]
+fn a_broker_that_is_not_to_wait_is_asked_in_no_loop() {
+    let mut rig = Rig::joined_with(&[1], |options| options.fetch_max_wait = Duration::ZERO);
+    let begun = rig.now;
+    let mut fetches = 0;
+    while rig.now < begun + ms(1_000) {
+        while let Some(fetch) = rig.try_session(1) {
+            fetches += 1;
+            rig.answer_well(&fetch);
+        }
+        rig.sleep(ms(1));
+    }
+    assert!((50..=101).contains(&fetches), "{fetches}");
+}
