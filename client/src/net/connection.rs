@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ackflow_protocol::wire::{ApiKey, Request, Response, decode_response, encode_request_in_pieces};
+use ackflow_protocol::wire::{ApiKey, EncodeErrorKind, Request, Response, decode_response, encode_request_in_pieces};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -73,7 +73,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`ErrorKind::UnsupportedVersion`] where the broker does not speak the API or the version lacks a field that is
-    /// set; [`ErrorKind::NotSent`], [`ErrorKind::Disconnected`] and [`ErrorKind::TimedOut`] by how far the request
+    /// set; [`ErrorKind::Invalid`] where one is longer than the wire can say; [`ErrorKind::NotSent`], [`ErrorKind::Disconnected`] and [`ErrorKind::TimedOut`] by how far the request
     /// came; [`ErrorKind::Malformed`].
     pub async fn call<R: Request>(&self, request: &R, within: Duration) -> Result<R::Response, ClientError> {
         self.start(request, within)?.await
@@ -145,7 +145,11 @@ impl Connection {
         let frame =
             encode_request_in_pieces(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
                 let doing = format!("sending {} v{version}", R::NAME);
-                self.named(ClientError::new(ErrorKind::UnsupportedVersion, doing, error.to_string()))
+                let kind = match error.kind() {
+                    EncodeErrorKind::TooLong(_) | EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
+                    _ => ErrorKind::UnsupportedVersion,
+                };
+                self.named(ClientError::new(kind, doing, error.to_string()))
             })?;
         handle.queue.push(correlation_id, frame, to)?;
         Ok(version)

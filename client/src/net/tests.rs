@@ -452,3 +452,14 @@ async fn a_broker_that_has_waited_before_it_answered_is_not_waited_for_again() {
     wire.answer(&two, &cluster("two")).await;
     second.await.unwrap().unwrap();
 }
+
+// Mutation: client/src/net/connection.rs
+// - EncodeErrorKind::TooLong(_) | EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
+// + EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
+#[tokio::test]
+async fn what_is_too_long_for_a_request_is_no_fault_of_the_version() {
+    let (connection, _wire) = pair(&NetConfig::default()).await;
+    let error = connection.call(&about("x".repeat(40_000), 1), SOON).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("40000"), "{error}");
+}

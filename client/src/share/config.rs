@@ -9,6 +9,9 @@ use ackflow_protocol::records::DEFAULT_DECOMPRESSION_LIMIT;
 use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties};
 use crate::error::ClientError;
 
+/// The most bytes of a group id that requests without compact strings can say.
+const LONGEST_GROUP_ID: usize = i16::MAX as usize;
+
 /// Who decides about records (`share.acknowledgement.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AcknowledgementMode {
@@ -169,6 +172,12 @@ impl ShareConsumerConfig {
             |key, value: &str, reason, remedy: &'static str| Err(ClientError::config(key, value, reason, remedy));
         if self.group_id.is_empty() {
             return refuse("group.id", "", "a value is required", "name the share group");
+        }
+        let length = self.group_id.len();
+        if length > LONGEST_GROUP_ID {
+            let reason = format!("its {length} bytes are more than a request can say");
+            let start: String = self.group_id.chars().take(20).collect();
+            return Err(ClientError::config("group.id", &format!("{start}..."), &reason, "use a shorter one"));
         }
         // As Java counts them.
         if let Some(id) = self.member_id.as_ref().filter(|id| !(1..=36).contains(&id.encode_utf16().count())) {

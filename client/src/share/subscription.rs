@@ -20,13 +20,11 @@ impl Default for Subscription {
 
 impl Subscription {
     /// # Errors
-    /// [`ErrorKind::Invalid`] for an empty name.
+    /// [`ErrorKind::Invalid`] for what is no name of a topic.
     pub(super) fn names(names: Vec<String>) -> Result<Self, ClientError> {
         let mut distinct = Vec::with_capacity(names.len());
         for name in names {
-            if name.is_empty() {
-                return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, "a topic name is empty"));
-            }
+            check_name(&name)?;
             if !distinct.contains(&name) {
                 distinct.push(name);
             }
@@ -73,6 +71,22 @@ impl Subscription {
     }
 }
 
+/// Refuses what is no name of a topic.
+fn check_name(name: &str) -> Result<(), ClientError> {
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let reason = match name.chars().count() {
+        0 => "a topic name is empty".to_owned(),
+        length @ 250.. => {
+            let start: String = name.chars().take(20).collect();
+            format!("the topic name `{start}...` has {length} characters")
+        }
+        _ if name.chars().all(is_legal) => return Ok(()),
+        _ => format!("no topic has the name `{}`", name.escape_debug()),
+    };
+    let remedy = "use 1 to 249 characters of a-z, A-Z, 0-9, `.`, `_` and `-`, as Kafka does";
+    Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, reason).remedy(remedy))
+}
+
 pub(super) const SUBSCRIBING: &str = "subscribing a share consumer";
 
 #[cfg(test)]
@@ -99,8 +113,26 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Invalid);
             assert!(error.to_string().contains(pattern), "{error}");
         }
-        assert!(Subscription::names(vec![String::new()]).is_err());
         let twice = Subscription::names(["b", "a", "b"].map(str::to_owned).to_vec()).unwrap();
         assert_eq!(twice.as_names(), ["b", "a"]);
+    }
+
+    // Mutation: client/src/share/subscription.rs
+    // - length @ 250.. => {
+    // + length @ 250_000.. => {
+    #[test]
+    fn what_is_no_name_of_a_topic_is_an_error_that_says_so() {
+        for (name, said) in [
+            (String::new(), "empty"),
+            ("x".repeat(250), "`xxxxxxxxxxxxxxxxxxxx...` has 250 characters"),
+            ("x".repeat(40_000), "has 40000 characters"),
+            ("a b".to_owned(), "`a b`"),
+            ("a\n".to_owned(), r"`a\n`"),
+        ] {
+            let error = Subscription::names(vec!["good".to_owned(), name]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains(said), "{error}");
+        }
+        assert!(Subscription::names(vec!["A.b_c-9".to_owned(), "x".repeat(249)]).is_ok());
     }
 }

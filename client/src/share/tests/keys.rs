@@ -117,3 +117,15 @@ fn a_setting_that_is_nobodys_is_refused_with_the_nearest_one() {
         assert!(error.contains(&format!("did you mean {nearest}?")), "{error}");
     }
 }
+
+// Mutation: client/src/share/config.rs
+// - if length > LONGEST_GROUP_ID {
+// + if length > 1_000 * LONGEST_GROUP_ID {
+#[test]
+fn a_group_id_that_no_request_can_say_is_refused() {
+    assert!(read("group.id", &"g".repeat(32_767)).is_ok());
+    let error = read("group.id", &"g".repeat(40_000)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    let text = error.to_string();
+    assert!(text.contains("group.id") && text.contains("40000 bytes") && text.len() < 300, "{text}");
+}
