@@ -128,7 +128,7 @@ fn row_26_an_id_that_is_known_before_its_name_is_asked_for_by_id() {
 
 // Mutation: protocol/src/machine/metadata.rs
 // - max_age: max_age.max(LEAST_AGE),
-// + max_age,
+// + max_age: max_age.max(Duration::from_millis(1)),
 #[test]
 fn metadata_that_is_always_too_old_is_asked_for_in_no_loop() {
     let mut rig = Rig::joined_with(&[1], |options| options.metadata_max_age = ms(0));
