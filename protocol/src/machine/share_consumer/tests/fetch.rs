@@ -491,9 +491,10 @@ fn a_broker_that_is_not_to_wait_is_asked_in_no_loop() {
     while rig.now < begun + ms(1_000) {
         while let Some(fetch) = rig.try_session(1) {
             fetches += 1;
+            assert!(fetches <= 101, "it is asked in a loop");
             rig.answer_well(&fetch);
         }
         rig.sleep(ms(1));
     }
-    assert!((50..=101).contains(&fetches), "{fetches}");
+    assert!(fetches >= 50, "{fetches}");
 }
