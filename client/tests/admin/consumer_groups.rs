@@ -15,7 +15,9 @@ async fn real_kafka_groups_of_both_protocols_are_described_with_their_members() 
     let member = Membership::join(&new, &name).await;
     let classic_member = Membership::join_classic(&classic, &name).await;
 
+    let mut epoch = member.epoch;
     let (described, mut results) = eventually("the assignment", async || {
+        epoch = member.heartbeat(epoch).await;
         let mut results = admin.describe_consumer_groups([&new, &classic, &nobody]).await;
         let described = results.remove(&new).unwrap().unwrap();
         let is_assigned = described.members.iter().any(|member| !member.target_assignment.is_empty());

@@ -37,6 +37,8 @@ pub(crate) struct Membership {
     coordinator: Connection,
     group: String,
     member_id: String,
+    /// Of KIP-848; none in the classic protocol.
+    pub(crate) epoch: i32,
 }
 
 impl Membership {
@@ -55,8 +57,20 @@ impl Membership {
             let response = coordinator.call(&joining, TIMEOUT).await.unwrap();
             response.error_code.is_none().then_some(response)
         });
-        let member_id = joined.await.member_id.unwrap();
-        Self { coordinator, group: group.to_owned(), member_id }
+        let joined = joined.await;
+        Self { coordinator, group: group.to_owned(), member_id: joined.member_id.unwrap(), epoch: joined.member_epoch }
+    }
+
+    /// Says that a member of KIP-848 is still there, which is when its group looks for topics that it did not know before.
+    pub(crate) async fn heartbeat(&self, member_epoch: i32) -> i32 {
+        let request = ConsumerGroupHeartbeatRequest {
+            group_id: self.group.clone(),
+            member_id: self.member_id.clone(),
+            member_epoch,
+            rebalance_timeout_ms: -1,
+            ..Default::default()
+        };
+        self.coordinator.call(&request, TIMEOUT).await.unwrap().member_epoch
     }
 
     /// Leaves a group of KIP-848.
@@ -107,7 +121,7 @@ impl Membership {
             ..Default::default()
         };
         assert_eq!(coordinator.call(&syncing, TIMEOUT).await.unwrap().error_code, ErrorCode::NONE);
-        Self { coordinator, group: group.to_owned(), member_id: joined.member_id }
+        Self { coordinator, group: group.to_owned(), member_id: joined.member_id, epoch: -1 }
     }
 
     /// Leaves a classic group.
