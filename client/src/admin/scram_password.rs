@@ -1,11 +1,10 @@
 //! Passwords for SCRAM: salted and hashed as RFC 5802 says.
 
 use bytes::Bytes;
-use pbkdf2::pbkdf2_hmac_array;
-use sha2::{Sha256, Sha512};
 
 use super::ScramMechanism;
 use crate::config::Secret;
+use crate::net::sasl::Hash;
 
 /// As many bytes as Kafka's own tools take.
 const SALT_BYTES: usize = 20;
@@ -19,17 +18,12 @@ pub(super) fn salt() -> Result<Bytes, String> {
 
 /// What the broker keeps for a password: `Hi(password, salt, iterations)`. `None` for a mechanism that is not known here.
 pub(super) fn salted(mechanism: ScramMechanism, password: &Secret, salt: &[u8], iterations: u32) -> Option<Bytes> {
-    // Kafka takes the password as it is, without the SASLprep of the RFC.
-    let password = password.reveal().as_bytes();
-    match mechanism {
-        ScramMechanism::SHA_256 => {
-            Some(Bytes::copy_from_slice(&pbkdf2_hmac_array::<Sha256, 32>(password, salt, iterations)))
-        }
-        ScramMechanism::SHA_512 => {
-            Some(Bytes::copy_from_slice(&pbkdf2_hmac_array::<Sha512, 64>(password, salt, iterations)))
-        }
-        _ => None,
-    }
+    let hash = match mechanism {
+        ScramMechanism::SHA_256 => Hash::Sha256,
+        ScramMechanism::SHA_512 => Hash::Sha512,
+        _ => return None,
+    };
+    Some(hash.salted(password, salt, iterations).into())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::error::{ClientError, ErrorKind};
 
 pub use config::{Credentials, Sasl, Tokens};
 pub(super) use renewal::{Renewal, keep_authenticated};
+pub(crate) use scram::Hash;
 pub use token::{Token, TokenError, TokenFuture, TokenProvider};
 
 /// Asks the broker one thing after the other.

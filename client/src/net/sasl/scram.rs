@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use super::config::Credentials;
 use super::exchange::Refusal;
+use crate::config::Secret;
 
 /// Fewer iterations protect no password (RFC 5802 §5.1, and Kafka's minimum).
 const MIN_ITERATIONS: u32 = 4096;
@@ -21,9 +22,20 @@ const MAX_MESSAGE: usize = 16 << 10;
 
 /// The hash of a mechanism.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Hash {
+pub(crate) enum Hash {
     Sha256,
     Sha512,
+}
+
+impl Hash {
+    /// `Hi(password, salt, iterations)` of RFC 5802, of the password as it is: Kafka leaves out the SASLprep of the RFC.
+    pub(crate) fn salted(self, password: &Secret, salt: &[u8], iterations: u32) -> Vec<u8> {
+        let password = password.reveal().as_bytes();
+        match self {
+            Self::Sha256 => pbkdf2_hmac_array::<Sha256, 32>(password, salt, iterations).to_vec(),
+            Self::Sha512 => pbkdf2_hmac_array::<Sha512, 64>(password, salt, iterations).to_vec(),
+        }
+    }
 }
 
 /// One authentication.
@@ -94,7 +106,7 @@ impl Scram {
         let salt = BASE64.decode(first.salt).ok().filter(|salt| !salt.is_empty());
         let salt = salt.ok_or_else(|| Refusal::malformed("a salt that is no base64"))?;
 
-        let salted = K::salted(self.credentials.password.reveal().as_bytes(), &salt, first.iterations);
+        let salted = self.hash.salted(&self.credentials.password, &salt, first.iterations);
         let without_proof = client_final_without_proof(first.nonce);
         let messages = format!("{bare},{message},{without_proof}");
         let client_key = K::hmac(&salted, b"Client Key");
@@ -121,11 +133,10 @@ fn verify(expected: &[u8], message: &str) -> Result<(), Refusal> {
 trait Kit {
     fn hash(data: &[u8]) -> Vec<u8>;
     fn hmac(key: &[u8], data: &[u8]) -> Vec<u8>;
-    fn salted(password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8>;
 }
 
 macro_rules! kit {
-    ($name:ident, $hash:ty, $length:literal) => {
+    ($name:ident, $hash:ty) => {
         struct $name;
 
         impl Kit for $name {
@@ -137,20 +148,15 @@ macro_rules! kit {
                 let mac = Hmac::<$hash>::new_from_slice(key).expect("HMAC takes keys of every length");
                 mac.chain_update(data).finalize().into_bytes().to_vec()
             }
-
-            fn salted(password: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
-                pbkdf2_hmac_array::<$hash, $length>(password, salt, iterations).to_vec()
-            }
         }
     };
 }
-kit!(Sha256Kit, Sha256, 32);
-kit!(Sha512Kit, Sha512, 64);
+kit!(Sha256Kit, Sha256);
+kit!(Sha512Kit, Sha512);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Secret;
 
     const NONCE: &str = "rOprNGfwEbeRWgbNEkqO";
     /// The exchange of RFC 7677 §3.
