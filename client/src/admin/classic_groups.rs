@@ -6,9 +6,9 @@ use ackflow_protocol::messages::embedded::Embedded;
 use ackflow_protocol::wire::ErrorCode;
 use bytes::Bytes;
 
+use super::leaders::sorted;
 use super::{Admin, ConsumerGroupDescription, ConsumerGroupMember, Results, result};
 use crate::error::{ClientError, ErrorKind};
-use crate::share::TopicPartition;
 
 /// The protocol type of consumers. Groups that hold nothing but offsets which somebody committed have none.
 const CONSUMER: &str = "consumer";
@@ -68,12 +68,8 @@ fn described_group(group: DescribedGroup, coordinator: i32) -> Result<ConsumerGr
 fn member(member: DescribedGroupMember) -> Result<ConsumerGroupMember, ClientError> {
     let subscription: ConsumerProtocolSubscription = read(member.member_metadata)?;
     let assignment: ConsumerProtocolAssignment = read(member.member_assignment)?;
-    let mut partitions: Vec<_> = assignment
-        .assigned_partitions
-        .iter()
-        .flat_map(|topic| topic.partitions.iter().map(|p| TopicPartition::new(topic.topic.as_str(), *p)))
-        .collect();
-    partitions.sort();
+    let assigned = assignment.assigned_partitions.iter();
+    let partitions = sorted(assigned.map(|topic| (topic.topic.as_str(), &topic.partitions[..])));
     Ok(ConsumerGroupMember {
         member_id: member.member_id,
         instance_id: member.group_instance_id,

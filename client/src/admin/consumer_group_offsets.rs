@@ -131,8 +131,8 @@ impl Admin {
         };
         self.at_group(group, NEWEST_BY_NAME, request, |asked, response| {
             let codes = response.topics.iter().flat_map(|topic| {
-                let code = |p: &_| coded(&topic.name, p);
-                topic.partitions.iter().map(move |p| code(&(p.partition_index, p.error_code)))
+                let key = |index| TopicPartition::new(topic.name.as_str(), index);
+                topic.partitions.iter().map(move |p| (key(p.partition_index), p.error_code))
             });
             by_partition(codes, asked, &|partition| format!("setting the offset of {partition} of group {group}"))
         })
@@ -165,17 +165,13 @@ impl Admin {
             let doing = || format!("deleting offsets of group {group}");
             result((), doing, asked.connection, response.error_code, None)?;
             let codes = response.topics.iter().flat_map(|topic| {
-                let code = |p: &_| coded(&topic.name, p);
-                topic.partitions.iter().map(move |p| code(&(p.partition_index, p.error_code)))
+                let key = |index| TopicPartition::new(topic.name.as_str(), index);
+                topic.partitions.iter().map(move |p| (key(p.partition_index), p.error_code))
             });
             by_partition(codes, asked, &|partition| format!("deleting the offset of {partition} of group {group}"))
         })
         .await
     }
-}
-
-fn coded(topic: &str, (partition, code): &(i32, ErrorCode)) -> (TopicPartition, ErrorCode) {
-    (TopicPartition::new(topic, *partition), *code)
 }
 
 /// The result of each partition. That the coordinator is not the one, or not ready, concerns all of them.

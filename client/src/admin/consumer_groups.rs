@@ -5,6 +5,7 @@ use ackflow_protocol::messages::consumer_group_describe::{
 };
 use ackflow_protocol::wire::ErrorCode;
 
+use super::leaders::sorted;
 use super::{Admin, Results, result};
 use crate::error::{ClientError, ErrorKind};
 use crate::share::TopicPartition;
@@ -129,11 +130,5 @@ fn member(member: Member) -> ConsumerGroupMember {
 }
 
 fn partitions(assignment: &Assignment) -> Vec<TopicPartition> {
-    let mut partitions: Vec<_> = assignment
-        .topic_partitions
-        .iter()
-        .flat_map(|topic| topic.partitions.iter().map(|p| TopicPartition::new(topic.topic_name.as_str(), *p)))
-        .collect();
-    partitions.sort();
-    partitions
+    sorted(assignment.topic_partitions.iter().map(|topic| (topic.topic_name.as_str(), &topic.partitions[..])))
 }

@@ -109,3 +109,11 @@ pub(super) fn indexes_by_topic(partitions: &[TopicPartition]) -> BTreeMap<String
         |(topic, partitions): (String, Vec<(i32, ())>)| (topic, partitions.into_iter().map(|(p, ())| p).collect());
     by_topic(partitions.iter().map(|partition| (partition, ()))).into_iter().map(alone).collect()
 }
+
+/// The way back: the partitions that answers name by topic, in their order.
+pub(super) fn sorted<'a>(topics: impl IntoIterator<Item = (&'a str, &'a [i32])>) -> Vec<TopicPartition> {
+    let of_topic = |(topic, indexes): (&'a str, &'a [i32])| indexes.iter().map(move |p| TopicPartition::new(topic, *p));
+    let mut partitions: Vec<_> = topics.into_iter().flat_map(of_topic).collect();
+    partitions.sort();
+    partitions
+}

@@ -13,6 +13,7 @@ use ackflow_protocol::messages::write_txn_markers::{
 use ackflow_protocol::wire::Request;
 
 use super::coordinators::Coordinators;
+use super::leaders::sorted;
 use super::routed::Asked;
 use super::{Admin, Results, result};
 use crate::error::{ClientError, ErrorKind};
@@ -188,12 +189,7 @@ fn listings(asked: &Asked<'_>, response: ListTransactionsResponse) -> Result<Vec
 }
 
 fn described(state: TransactionState, coordinator: i32) -> TransactionDescription {
-    let mut partitions: Vec<_> = state
-        .topics
-        .iter()
-        .flat_map(|topic| topic.partitions.iter().map(|p| TopicPartition::new(topic.topic.as_str(), *p)))
-        .collect();
-    partitions.sort();
+    let partitions = sorted(state.topics.iter().map(|topic| (topic.topic.as_str(), &topic.partitions[..])));
     TransactionDescription {
         coordinator,
         state: state.transaction_state,
