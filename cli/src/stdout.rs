@@ -5,10 +5,16 @@ use std::io::Write;
 
 use anyhow::Context;
 
-/// Writes a line to stdout, in one piece.
-pub(crate) fn write_line(line: Arguments<'_>) -> anyhow::Result<()> {
+/// Writes lines to stdout, in one piece; when this is over they are out.
+pub(crate) fn write(lines: &[u8]) -> anyhow::Result<()> {
     // `println!` panics where stdout is closed or full.
-    std::io::stdout().write_all(format!("{line}\n").as_bytes()).context("cannot write to stdout")
+    let mut out = std::io::stdout().lock();
+    out.write_all(lines).and_then(|()| out.flush()).context("cannot write to stdout")
+}
+
+/// Writes a line to stdout.
+pub(crate) fn write_line(line: Arguments<'_>) -> anyhow::Result<()> {
+    write(format!("{line}\n").as_bytes())
 }
 
 /// `println!` that gives an error instead of a panic.

@@ -1,6 +1,5 @@
 //! `ackflow consume`: a share group on the console.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use clap::ValueEnum;
 use crate::connection::{Connection, name_group};
 use crate::signals::Stop;
 use crate::stderr::tell;
+use crate::stdout;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -176,8 +176,7 @@ fn print(delivery: &mut Delivery, left: &mut u64) -> anyhow::Result<Option<(i64,
         drop(delivery.acknowledge(offsets, AckType::Reject));
     }
     // Nothing is acknowledged before it is out.
-    let mut out = std::io::stdout().lock();
-    out.write_all(&lines).and_then(|()| out.flush()).context("cannot write to stdout")?;
+    stdout::write(&lines)?;
     Ok(printed)
 }
 
