@@ -7,8 +7,9 @@ use ackflow_protocol::for_each_api;
 use ackflow_protocol::wire::{ApiKey, Message, Request};
 
 use super::Admin;
-use super::features::{checked, versions_request};
+use super::features::checked;
 use crate::error::ClientError;
+use crate::net::versions_request;
 
 /// How a broker and this client fit together in an API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Admin {
     /// # Errors
     /// [`ClientError`] where the broker does not answer, or the cluster has none of this id.
     pub async fn api_versions(&self, node: i32) -> Result<BTreeMap<ApiKey, ApiSupport>, ClientError> {
-        let (response, connection) = self.ask_node(node, &versions_request()).await?;
+        let (response, connection) = self.ask_node(node, &versions_request(None)).await?;
         checked(&response, &connection)?;
         let known = known();
         let support = response.api_keys.into_iter().map(|api| {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+use ackflow_protocol::messages::api_versions::ApiVersionsResponse;
 use ackflow_protocol::messages::update_features::{FeatureUpdateKey, UpdateFeaturesRequest};
 
 use super::{Admin, Results, result};
 use crate::error::ClientError;
-use crate::net::Connection;
+use crate::net::{Connection, versions_request};
 
 /// The features of a cluster, as one of its brokers says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Admin {
     /// # Errors
     /// [`ClientError`] where no broker can be reached.
     pub async fn describe_features(&self) -> Result<FeatureMetadata, ClientError> {
-        let (response, connection) = self.ask_any(&versions_request()).await?;
+        let (response, connection) = self.ask_any(&versions_request(None)).await?;
         checked(&response, &connection)?;
         let epoch = Some(response.finalized_features_epoch).filter(|epoch| *epoch >= 0);
         let finalized =
@@ -135,15 +135,6 @@ impl Admin {
             results.insert(answer.feature.clone(), outcome);
         }
         Ok(results)
-    }
-}
-
-/// A request for versions, as every connection begins with.
-pub(super) fn versions_request() -> ApiVersionsRequest {
-    ApiVersionsRequest {
-        client_software_name: "ackflow".into(),
-        client_software_version: env!("CARGO_PKG_VERSION").into(),
-        ..Default::default()
     }
 }
 

@@ -21,7 +21,7 @@ use crate::error::{ClientError, ErrorKind};
 pub(super) struct Opened {
     pub(super) reader: FrameReader<ReadHalf>,
     pub(super) writer: WriteHalf,
-    pub(super) versions: Versions,
+    pub(super) versions: Arc<Versions>,
     /// What keeps it authenticated.
     pub(super) renewal: Option<Renewal>,
 }
@@ -81,21 +81,23 @@ async fn open_one(
             _ => error,
         })
     })?;
-    let mut renewal = None;
+    let mut session = None;
     if let Some(sasl) = sasl {
         let began = Instant::now();
         let mut setup = Setup::new(&mut reader, &mut writer, &versions, &config.client_id);
         let lasts = authenticate(&mut setup, sasl).await.map_err(at_broker)?;
         versions = negotiate(&mut reader, &mut writer, &config.client_id, meant).await.map_err(at_broker)?;
-        renewal = Some(Renewal {
-            sasl: sasl.clone(),
-            client_id: Arc::clone(&config.client_id),
-            versions: versions.clone(),
-            within: config.request_timeout,
-            session: (began, lasts),
-        });
+        session = Some((sasl, (began, lasts)));
     }
     reader.set_limit(config.max_frame);
+    let versions = Arc::new(versions);
+    let renewal = session.map(|(sasl, session)| Renewal {
+        sasl: sasl.clone(),
+        client_id: Arc::clone(&config.client_id),
+        versions: Arc::clone(&versions),
+        within: config.request_timeout,
+        session,
+    });
     Ok(Opened { reader, writer, versions, renewal })
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ackflow_protocol::wire::{ApiKey, EncodeErrorKind, Request, Response, decode_response, encode_request_in_pieces};
+use ackflow_protocol::wire::{ApiKey, Request, Response};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -15,6 +15,7 @@ use super::connect::{Opened, broker_name, open};
 use super::negotiate::{Identity, Versions};
 use super::owner;
 use super::queue::{Inbox, Queue, Return};
+use super::request::{self, ANY_VERSION};
 use crate::error::{ClientError, ErrorKind};
 
 /// A connection to one broker: requests go out in the order of the calls, many may be under way at a time.
@@ -28,7 +29,7 @@ pub struct Connection(Arc<Handle>);
 struct Handle {
     broker: Arc<str>,
     client_id: Arc<str>,
-    versions: Versions,
+    versions: Arc<Versions>,
     queue: Arc<Queue>,
 }
 
@@ -99,7 +100,7 @@ impl Connection {
         request: &R,
         within: Duration,
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
-        self.begin(request, 0..=i16::MAX, within)
+        self.begin(request, ANY_VERSION, within)
     }
 
     fn begin<R: Request>(
@@ -139,18 +140,10 @@ impl Connection {
 
     fn push<R: Request>(&self, request: &R, versions: RangeInclusive<i16>, to: Return) -> Result<i16, ClientError> {
         let handle = &*self.0;
-        let agreed = handle.versions.agreed_until(R::KEY, *versions.end()).filter(|version| versions.contains(version));
-        let version = agreed.ok_or_else(|| self.named(handle.versions.unsupported::<R>(*versions.start())))?;
+        let version = request::agreed::<R>(&handle.versions, &versions).map_err(|error| self.named(error))?;
         let correlation_id = handle.queue.next_correlation_id();
-        let frame =
-            encode_request_in_pieces(request, version, correlation_id, Some(&handle.client_id)).map_err(|error| {
-                let doing = format!("sending {} v{version}", R::NAME);
-                let kind = match error.kind() {
-                    EncodeErrorKind::TooLong(_) | EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
-                    _ => ErrorKind::UnsupportedVersion,
-                };
-                self.named(ClientError::new(kind, doing, error.to_string()))
-            })?;
+        let frame = request::write(request, version, correlation_id, &handle.client_id);
+        let frame = frame.map_err(|error| self.named(error))?;
         handle.queue.push(correlation_id, frame, to)?;
         Ok(version)
     }
@@ -160,10 +153,7 @@ impl Connection {
     /// # Errors
     /// [`ErrorKind::Malformed`].
     pub(crate) fn decode<R: Request>(&self, frame: Bytes, version: i16) -> Result<R::Response, ClientError> {
-        let (_, response) = decode_response::<R::Response>(frame, version).map_err(|error| {
-            let doing = format!("reading the answer to {}", R::NAME);
-            self.named(ClientError::new(ErrorKind::Malformed, doing, error.to_string()))
-        })?;
+        let (_, response) = request::read::<R>(frame, version).map_err(|error| self.named(error))?;
         if let Ok(millis @ 1..) = u64::try_from(response.throttle_time_ms())
             && version >= R::Response::THROTTLES_SINCE
         {

@@ -7,12 +7,13 @@ use std::time::Duration;
 use ackflow_protocol::for_each_api;
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::wire::frame::MAX_UNAUTHENTICATED_FRAME;
-use ackflow_protocol::wire::{ApiKey, DecodeError, ErrorCode, Message, Request, decode_response, encode_request};
+use ackflow_protocol::wire::{ApiKey, DecodeError, ErrorCode, Message, Request, encode_request};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::frames::FrameReader;
 use super::owner::{reading_failed, writing_failed};
+use super::request::{self, ANY_VERSION};
 use super::sasl::Transport;
 use crate::error::{ClientError, ErrorKind};
 
@@ -134,6 +135,16 @@ where
     }
 }
 
+/// The question for versions, to the broker that is meant where one is.
+pub(crate) fn versions_request(meant: Option<&Identity>) -> ApiVersionsRequest {
+    ApiVersionsRequest {
+        client_software_name: "ackflow".into(),
+        client_software_version: env!("CARGO_PKG_VERSION").into(),
+        cluster_id: meant.map(|meant| meant.cluster_id.to_string()),
+        node_id: meant.map_or(-1, |meant| meant.node),
+    }
+}
+
 async fn ask<R, W>(
     reader: &mut FrameReader<R>,
     writer: &mut W,
@@ -146,13 +157,7 @@ where
     W: AsyncWrite + Unpin,
 {
     const DOING: &str = "asking for the broker's versions";
-    let request = ApiVersionsRequest {
-        client_software_name: "ackflow".into(),
-        client_software_version: env!("CARGO_PKG_VERSION").into(),
-        cluster_id: meant.map(|meant| meant.cluster_id.to_string()),
-        node_id: meant.map_or(-1, |meant| meant.node),
-    };
-    let frame = encode_request(&request, version, correlation_id, Some(client_id))
+    let frame = encode_request(&versions_request(meant), version, correlation_id, Some(client_id))
         .map_err(|error| ClientError::new(ErrorKind::Invalid, DOING, error.to_string()))?;
     let mut answer = round_trip(reader, writer, &frame, DOING).await?;
     let malformed = |reason: String| ClientError::new(ErrorKind::Malformed, DOING, reason);
@@ -211,19 +216,16 @@ where
 {
     async fn call<Q: Request + Sync>(&mut self, request: &Q) -> Result<Q::Response, ClientError> {
         const DOING: &str = "authenticating";
-        let version = self.versions.agreed(Q::KEY).ok_or_else(|| self.versions.unsupported::<Q>(0))?;
+        let version = request::agreed::<Q>(self.versions, &ANY_VERSION)?;
         let id = self.next_correlation_id;
         self.next_correlation_id += 1;
-        let frame = encode_request(request, version, id, Some(self.client_id))
-            .map_err(|error| ClientError::new(ErrorKind::UnsupportedVersion, DOING, error.to_string()))?;
+        let frame = request::write(request, version, id, self.client_id)?.concat();
         let answer = round_trip(self.reader, self.writer, &frame, DOING).await?;
-        match decode_response::<Q::Response>(answer, version) {
-            Ok((header, response)) if header.correlation_id == id => Ok(response),
-            Ok((header, _)) => {
-                let reason = format!("the answer has correlation id {}, not {id}", header.correlation_id);
-                Err(ClientError::new(ErrorKind::Malformed, DOING, reason))
-            }
-            Err(error) => Err(ClientError::new(ErrorKind::Malformed, DOING, error.to_string())),
+        let (header, response) = request::read::<Q>(answer, version)?;
+        if header.correlation_id != id {
+            let reason = format!("the answer has correlation id {}, not {id}", header.correlation_id);
+            return Err(ClientError::new(ErrorKind::Malformed, DOING, reason));
         }
+        Ok(response)
     }
 }

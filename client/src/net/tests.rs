@@ -453,7 +453,7 @@ async fn a_broker_that_has_waited_before_it_answered_is_not_waited_for_again() {
     second.await.unwrap().unwrap();
 }
 
-// Mutation: client/src/net/connection.rs
+// Mutation: client/src/net/request.rs
 // - EncodeErrorKind::TooLong(_) | EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
 // + EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ackflow_protocol::wire::{Request, decode_response, encode_request_in_pieces};
+use ackflow_protocol::wire::Request;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -11,7 +11,7 @@ use super::{Sasl, Transport, authenticate};
 use crate::error::{ClientError, ErrorKind};
 use crate::net::negotiate::Versions;
 use crate::net::queue::{Queue, Return};
-use crate::net::random;
+use crate::net::{random, request};
 
 /// The part of a session after which it is renewed: what is left is for the network, and for clocks that differ. As in Kafka's own client, connections
 /// differ, so that they do not renew together.
@@ -26,7 +26,7 @@ const ETERNAL: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 pub(in crate::net) struct Renewal {
     pub(in crate::net) sasl: Sasl,
     pub(in crate::net) client_id: Arc<str>,
-    pub(in crate::net) versions: Versions,
+    pub(in crate::net) versions: Arc<Versions>,
     /// How long an answer may take.
     pub(in crate::net) within: Duration,
     /// When the session began, and how long it lasts.
@@ -72,11 +72,10 @@ struct Aside<'a> {
 impl Transport for Aside<'_> {
     async fn call<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response, ClientError> {
         let Renewal { versions, client_id, within, .. } = self.renewal;
-        let version = versions.agreed(R::KEY).ok_or_else(|| versions.unsupported::<R>(0))?;
+        let version = request::agreed::<R>(versions, &request::ANY_VERSION)?;
         let correlation_id = self.queue.next_correlation_id();
+        let frame = request::write(request, version, correlation_id, client_id)?;
         let doing = || format!("sending {} v{version}", R::NAME);
-        let frame = encode_request_in_pieces(request, version, correlation_id, Some(client_id))
-            .map_err(|error| ClientError::new(ErrorKind::UnsupportedVersion, doing(), error.to_string()))?;
         let (sender, answer) = oneshot::channel();
         self.queue.push_aside(correlation_id, frame, Return::To(sender))?;
         let answer = timeout(*within, answer).await.map_err(|_| {
@@ -84,10 +83,7 @@ impl Transport for Aside<'_> {
             ClientError::new(ErrorKind::TimedOut, doing(), reason)
         })?;
         let frame = answer.map_err(|_| ClientError::new(ErrorKind::Closed, doing(), "the connection has ended"))??;
-        let decoded = decode_response::<R::Response>(frame, version);
-        decoded
-            .map(|(_, response)| response)
-            .map_err(|error| ClientError::new(ErrorKind::Malformed, doing(), error.to_string()))
+        request::read::<R>(frame, version).map(|(_, response)| response)
     }
 }
 
