@@ -103,6 +103,19 @@ fn an_acquisition_larger_than_a_poll_waits_its_turn_in_slices() {
     assert_eq!(taken.concat(), (0..27).collect::<Vec<_>>());
 }
 
+#[test]
+fn partitions_take_turns_and_keep_their_own_order() {
+    let mut buffer = Buffer::default();
+    let now = Instant::now();
+    buffer.push(acquisition(&[(0, 24)], batches(batch(0, 25)), now));
+    buffer.push(acquisition(&[(25, 26)], batches(batch(25, 2)), now));
+    let mut other = acquisition(&[(100, 102)], batches(batch(100, 3)), now);
+    Arc::get_mut(&mut other.source).unwrap().topic_partition.partition += 1;
+    buffer.push(other);
+    let firsts: Vec<_> = std::iter::from_fn(|| buffer.take(10)).map(|part| part.ranges[0].first).collect();
+    assert_eq!(firsts, [0, 100, 10, 20, 25]);
+}
+
 // Mutation: client/src/share/buffer.rs
 // - self.remove(|part| !part.lock.is_worth_starting(now))
 // + self.remove(|part| part.records() == 0)

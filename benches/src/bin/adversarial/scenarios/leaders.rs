@@ -49,10 +49,15 @@ pub(crate) async fn killed(cluster: Cluster) -> Result<Report> {
     stage.produce(|_| (), spread(&stage)).await?;
     // The first member makes the broker create the topic that holds the state of groups.
     let mut first = stage.member(|config| config)?;
-    first.poll(Duration::from_millis(100)).await?;
+    let leads_state = async || cluster.leader("__share_group_state", 0).await;
+    eventually("the state of groups", async || {
+        first.poll(Duration::from_millis(100)).await?;
+        Ok(leads_state().await.is_ok_and(|leader| leader.is_some()))
+    })
+    .await?;
     first.close(PATIENCE).await?;
     // Another controller takes its time, and so does another coordinator of the state: that of the broker.
-    let spared = [cluster.controller().await?, cluster.leader("__share_group_state", 0).await?.unwrap_or(-1)];
+    let spared = [cluster.controller().await?, leads_state().await?.unwrap_or(-1)];
     let mut victim = None;
     for partition in 0..3 {
         let leader = cluster.leader(&stage.topic, partition).await?.context("each partition has a leader")?;
