@@ -35,6 +35,9 @@ const UNKNOWN_BYTES: u64 = 1 << 20;
 /// so little that it would have been tried.
 const LEAST_BYTES: i32 = 64 << 10;
 
+/// So few records are not worth a request each time that a slow caller has taken them, unless they are half of all that it may have ahead.
+const WORTH_A_FETCH: u64 = 8;
+
 /// By how much the next records may be larger than the last ones.
 const LARGER: u64 = 2;
 
@@ -160,9 +163,11 @@ impl Demand {
             .min(self.offset_bytes.map_or(u64::MAX, |bytes| AHEAD_BYTES / bytes.max(1)))
             .max(1);
         let target = ahead.min(most);
-        // A slow caller is fetched for when half is gone: not a request for each of the few records that it takes.
+        // A slow caller is fetched for when some is gone, since a fetch is for one partition mostly: the next one of the same broker, such as one
+        // that it leads now, should not wait for long.
         let is_slow = ahead <= most;
-        if self.buffered >= target || is_slow && self.buffered > target / 2 {
+        let gone = (target / 4).max(WORTH_A_FETCH.min(target / 2));
+        if self.buffered >= target || is_slow && self.buffered + gone > target {
             return None;
         }
         let share = ((ahead - self.buffered) / leaders.max(1)).clamp(1, most);
@@ -269,10 +274,10 @@ mod tests {
             demand.ask(Instant::now(), &options(), LOCK, 1, 0),
             Some(Ask { max_records: 80, acquire_mode: RECORD_LIMIT })
         );
-        demand.acquired(41);
-        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None, "half of it is there");
+        demand.acquired(61);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0), None, "most of it is there");
         demand.dropped(1);
-        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records, 40);
+        assert_eq!(demand.ask(Instant::now(), &options(), LOCK, 1, 0).unwrap().max_records, 20);
     }
 
     #[test]
