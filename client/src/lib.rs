@@ -11,9 +11,11 @@ mod error;
 pub mod fuzzing {
     pub use crate::producer::fuzzing::producer_queue;
 }
+pub mod metrics;
 pub mod net;
 pub mod producer;
 pub mod share;
+pub mod telemetry;
 
 pub use admin::Admin;
 pub use config::ClientConfig;

@@ -128,7 +128,7 @@ fn readme_tests(readme: &str) -> Result<Step> {
 
 /// The tests that need a broker: ignored by default, and named for it.
 fn kafka_tests() -> Result<()> {
-    let cluster = Cluster::start(&Options { fast: true, secure: true, ..Options::default() })?;
+    let cluster = Cluster::start(&Options { fast: true, secure: true, telemetry: true, ..Options::default() })?;
     // The first group makes the broker create the topic that holds the state of groups. Where many groups are that first
     // one, records whose locks end soon after may not come again for longer than a test waits (docs/broker-behaviour.md).
     let first = "real_kafka_::implicit_mode_consumes_everything_once_and_leaves_no_lag";

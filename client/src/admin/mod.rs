@@ -41,6 +41,7 @@ use ackflow_protocol::wire::{ErrorCode, Request};
 
 use crate::config::ClientConfig;
 use crate::error::ClientError;
+use crate::metrics::{self, Metrics};
 use crate::net::{Connection, Pool, Retries};
 use routed::Asked;
 
@@ -73,12 +74,19 @@ pub type Results<K, T> = BTreeMap<K, Result<T, ClientError>>;
 #[derive(Debug, Clone)]
 pub struct Admin {
     pool: Pool,
+    metrics: Metrics,
 }
 
 impl Admin {
     /// Of the cluster that `config` names. Nothing is connected before the first call.
-    pub fn new(config: ClientConfig) -> Self {
-        Self { pool: Pool::new(config) }
+    pub fn new(mut config: ClientConfig) -> Self {
+        let metrics = metrics::watch_admin(&mut config);
+        Self { pool: Pool::new(config), metrics }
+    }
+
+    /// What it measures of its connections, by Kafka's names.
+    pub fn metrics(&self) -> Metrics {
+        self.metrics.clone()
     }
 
     /// `bootstrap.servers` as it was given, which names the cluster in messages.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Properties;
 use crate::error::ClientError;
+use crate::metrics::MetricsConfig;
 use crate::net::{Backoff, BootstrapServers, NetConfig};
 
 /// The settings that producer, consumer and admin client share. Each field names the property that sets it.
@@ -35,6 +36,8 @@ pub struct ClientConfig {
     /// `metadata.cluster.check.enable`: whether a connection says which broker of which cluster it is meant for, so that another one refuses it.
     /// Brokers of before Kafka 4.4 do not look.
     pub cluster_check: bool,
+    /// `metrics.*` and `enable.metrics.push`: how the client measures what it does, and whether it tells its brokers.
+    pub metrics: MetricsConfig,
 }
 
 /// What a client does that has lost all brokers that it knows (`metadata.recovery.strategy`, KIP-899).
@@ -53,11 +56,8 @@ pub const IGNORED_CLIENT_KEYS: &[&str] = &[
     "client.dns.lookup",
     "config.providers",
     "config.providers.",
-    "enable.metrics.push",
     "metric.reporters",
-    "metrics.num.samples",
     "metrics.recording.level",
-    "metrics.sample.window.ms",
     "receive.buffer.bytes",
     "sasl.client.callback.handler.class",
     "sasl.kerberos.",
@@ -97,6 +97,7 @@ impl ClientConfig {
             metadata_recovery: MetadataRecovery::default(),
             rebootstrap_trigger: Duration::from_secs(300),
             cluster_check: true,
+            metrics: MetricsConfig::default(),
         })
     }
 
@@ -144,6 +145,10 @@ impl ClientConfig {
         p.one_of("metadata.recovery.strategy", &strategies, &mut config.metadata_recovery)?;
         p.millis("metadata.recovery.rebootstrap.trigger.ms", 0..=LONG_MILLIS, &mut config.rebootstrap_trigger)?;
         p.boolean("metadata.cluster.check.enable", &mut config.cluster_check)?;
+        let metrics = &mut config.metrics;
+        p.millis("metrics.sample.window.ms", 1..=LONG_MILLIS, &mut metrics.sample_window)?;
+        p.number("metrics.num.samples", 1..=1_000, &mut metrics.num_samples)?;
+        p.boolean("enable.metrics.push", &mut metrics.push)?;
         config.net.security = super::security::read(p)?;
         Ok(config)
     }
@@ -185,7 +190,7 @@ mod tests {
             ("request.timeout.ms", "1500"),
             ("connections.max.idle.ms", "-1"),
             ("security.protocol", "plaintext"),
-            ("metrics.num.samples", "2"),
+            ("metrics.num.samples", "3"),
         ])
         .unwrap();
         assert_eq!(config.bootstrap_servers.addresses().len(), 2);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ackflow_protocol::wire::frame::DEFAULT_MAX_FRAME;
 
+use super::hooks::HookList;
 use super::sasl::Sasl;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
@@ -32,6 +33,8 @@ pub struct NetConfig {
     pub reconnect_backoff_max: Duration,
     /// `security.protocol`, `ssl.*` and `sasl.*`: how connections are secured.
     pub security: Security,
+    /// Who watches the connections. No property sets it.
+    pub hooks: HookList,
 }
 
 /// How connections are secured: not at all by default (`security.protocol=PLAINTEXT`).
@@ -57,6 +60,7 @@ impl Default for NetConfig {
             reconnect_backoff: Duration::from_millis(50),
             reconnect_backoff_max: Duration::from_secs(1),
             security: Security::default(),
+            hooks: HookList::default(),
         }
     }
 }

@@ -8,10 +8,12 @@ use std::time::Duration;
 use ackflow_protocol::wire::{ApiKey, Request, Response};
 use bytes::Bytes;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+use tracing::Instrument;
 
 use super::config::NetConfig;
 use super::connect::{Opened, broker_name, open};
+use super::hooks::Connected;
 use super::negotiate::{Identity, Versions};
 use super::owner;
 use super::queue::{Inbox, Queue, Return};
@@ -56,11 +58,20 @@ impl Connection {
         meant: Option<&Identity>,
     ) -> Result<Self, ClientError> {
         let broker = broker_name(host, port);
-        let opened = open(&broker, (host, port), config, meant).await?;
-        let queue = Arc::new(Queue::new());
+        let began = Instant::now();
+        let span = tracing::debug_span!("connect", broker = &*broker);
+        let opened = open(&broker, (host, port), config, meant).instrument(span).await;
+        let result = opened.as_ref().map(drop);
+        let versions = opened.as_ref().ok().map(|opened| &*opened.versions);
+        config
+            .hooks
+            .tell(|hooks| hooks.connected(&Connected { broker: &broker, took: began.elapsed(), result, versions }));
+        let opened = opened?;
+        let queue = Arc::new(Queue::new(broker.clone(), config.hooks.clone()));
         queue.throttle(opened.versions.throttle);
         let Opened { reader, writer, versions, renewal } = opened;
-        tokio::spawn(owner::run(queue.clone(), broker.clone(), reader, writer, config.max_idle, renewal));
+        let owner = owner::run(queue.clone(), broker.clone(), reader, writer, config.max_idle, renewal);
+        tokio::spawn(owner.instrument(tracing::debug_span!("connection", broker = &*broker)));
         Ok(Self(Arc::new(Handle { broker, client_id: config.client_id.clone(), versions, queue })))
     }
 
@@ -113,13 +124,15 @@ impl Connection {
         let version = self.push(request, versions, Return::To(sender))?;
         let answer = timeout(within.saturating_add(self.throttled_for()), answer);
         let connection = self.clone();
-        Ok(async move {
+        let span = tracing::trace_span!("request", broker = self.broker(), api = %R::KEY, version);
+        let answered = async move {
             match answer.await {
                 Ok(Ok(answer)) => connection.decode::<R>(answer?, version),
                 Ok(Err(_)) => unreachable!("the queue answers every waiter before it lets go of it"),
                 Err(_) => Err(connection.timed_out::<R>(within)),
             }
-        })
+        };
+        Ok(answered.instrument(span))
     }
 
     /// Queues a request as [`Connection::start`] does, where the connection speaks `least` or a newer version of it. Its answer, or why there
@@ -142,9 +155,8 @@ impl Connection {
         let handle = &*self.0;
         let version = request::agreed::<R>(&handle.versions, &versions).map_err(|error| self.named(error))?;
         let correlation_id = handle.queue.next_correlation_id();
-        let frame = request::write(request, version, correlation_id, &handle.client_id);
-        let frame = frame.map_err(|error| self.named(error))?;
-        handle.queue.push(correlation_id, frame, to)?;
+        let outgoing = request::write(request, version, correlation_id, &handle.client_id);
+        handle.queue.push(outgoing.map_err(|error| self.named(error))?, to)?;
         Ok(version)
     }
 
@@ -158,7 +170,7 @@ impl Connection {
             && version >= R::Response::THROTTLES_SINCE
         {
             tracing::debug!(broker = self.broker(), api = %R::KEY, millis, "the broker throttles this client");
-            self.0.queue.throttle(Duration::from_millis(millis));
+            self.0.queue.throttled_by(R::KEY, Duration::from_millis(millis));
         }
         Ok(response)
     }

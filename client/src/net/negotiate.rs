@@ -219,7 +219,7 @@ where
         let version = request::agreed::<Q>(self.versions, &ANY_VERSION)?;
         let id = self.next_correlation_id;
         self.next_correlation_id += 1;
-        let frame = request::write(request, version, id, self.client_id)?.concat();
+        let frame = request::write(request, version, id, self.client_id)?.frame.concat();
         let answer = round_trip(self.reader, self.writer, &frame, DOING).await?;
         let (header, response) = request::read::<Q>(answer, version)?;
         if header.correlation_id != id {

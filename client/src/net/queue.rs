@@ -2,16 +2,19 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ackflow_protocol::wire::ApiKey;
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::OutgoingFrames;
+use super::hooks::{Disconnected, HookList, Requested, Throttled};
 use super::negotiate::NEXT_CORRELATION_ID;
+use super::request::Outgoing;
 use crate::error::{ClientError, ErrorKind};
 
 /// The answer to one request: the frame, or why none will come.
@@ -40,6 +43,8 @@ impl Return {
 /// The queue of a connection. It is open until [`Queue::close`] gives a reason.
 #[derive(Debug)]
 pub(super) struct Queue {
+    broker: Arc<str>,
+    hooks: HookList,
     next_correlation_id: AtomicI32,
     state: Mutex<State>,
     wake: Notify,
@@ -49,9 +54,9 @@ pub(super) struct Queue {
 #[derive(Debug)]
 struct State {
     /// Frames that the owner has not begun to write.
-    unsent: VecDeque<Request>,
+    unsent: VecDeque<Outgoing>,
     /// Frames of the connection's own business, which go before all others.
-    aside: VecDeque<Request>,
+    aside: VecDeque<Outgoing>,
     /// Whether nothing but those may be sent.
     held: bool,
     /// Who waits, in the order of the frames. A broker answers in that order, so the first one is nearly always it.
@@ -63,23 +68,23 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Request {
-    correlation_id: i32,
-    /// In pieces.
-    frame: Vec<Bytes>,
-}
-
-#[derive(Debug)]
 struct Waiter {
+    api: ApiKey,
+    version: i16,
     correlation_id: i32,
+    request_bytes: usize,
+    since: Instant,
     to: Return,
     /// Whether it is the connection's own business, which does not count as use of it.
     aside: bool,
 }
 
 impl Queue {
-    pub(super) fn new() -> Self {
+    /// The queue of a connection to a broker, whose hooks are told of each request.
+    pub(super) fn new(broker: Arc<str>, hooks: HookList) -> Self {
         Self {
+            broker,
+            hooks,
             next_correlation_id: AtomicI32::new(NEXT_CORRELATION_ID),
             state: Mutex::new(State {
                 unsent: VecDeque::new(),
@@ -100,19 +105,21 @@ impl Queue {
         self.next_correlation_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Queues a frame, which is in pieces, for writing. Its answer will go to `to`, unless this fails.
-    pub(super) fn push(&self, correlation_id: i32, frame: Vec<Bytes>, to: Return) -> Result<(), ClientError> {
-        self.add(Waiter { correlation_id, to, aside: false }, frame)
+    /// Queues a request for writing. Its answer will go to `to`, unless this fails.
+    pub(super) fn push(&self, request: Outgoing, to: Return) -> Result<(), ClientError> {
+        self.add(request, to, false)
     }
 
-    /// Queues a frame of the connection's own business: it goes before all others, whether they are held back or throttled, and does not count as
+    /// Queues a request of the connection's own business: it goes before all others, whether they are held back or throttled, and does not count as
     /// use of the connection.
-    pub(super) fn push_aside(&self, correlation_id: i32, frame: Vec<Bytes>, to: Return) -> Result<(), ClientError> {
-        self.add(Waiter { correlation_id, to, aside: true }, frame)
+    pub(super) fn push_aside(&self, request: Outgoing, to: Return) -> Result<(), ClientError> {
+        self.add(request, to, true)
     }
 
-    fn add(&self, waiter: Waiter, frame: Vec<Bytes>) -> Result<(), ClientError> {
-        let request = Request { correlation_id: waiter.correlation_id, frame };
+    fn add(&self, request: Outgoing, to: Return, aside: bool) -> Result<(), ClientError> {
+        let Outgoing { api, version, correlation_id, ref frame } = request;
+        let (request_bytes, since) = (frame.iter().map(Bytes::len).sum(), Instant::now());
+        let waiter = Waiter { api, version, correlation_id, request_bytes, since, to, aside };
         {
             let mut state = self.lock();
             if let Some(end) = &state.end {
@@ -122,7 +129,7 @@ impl Queue {
                 state.aside.push_back(request);
             } else {
                 state.unsent.push_back(request);
-                state.last_activity = Instant::now();
+                state.last_activity = since;
             }
             state.waiting.push_back(waiter);
         }
@@ -167,6 +174,12 @@ impl Queue {
         state.throttled_until = state.throttled_until.max(Some(until));
     }
 
+    /// The same, said in an answer.
+    pub(super) fn throttled_by(&self, api: ApiKey, time: Duration) {
+        self.throttle(time);
+        self.hooks.tell(|hooks| hooks.throttled(&Throttled { broker: &self.broker, api, time }));
+    }
+
     /// For how long nothing may be sent from now on.
     pub(super) fn throttled_for(&self) -> Duration {
         let until = self.lock().throttled_until;
@@ -184,8 +197,22 @@ impl Queue {
             state.last_activity = Instant::now();
         }
         drop(state);
+        self.requested(&waiter, Ok(frame.len()));
         waiter.to.send(Ok(frame));
         true
+    }
+
+    fn requested(&self, waiter: &Waiter, result: Result<usize, &ClientError>) {
+        self.hooks.tell(|hooks| {
+            hooks.requested(&Requested {
+                broker: &self.broker,
+                api: waiter.api,
+                version: waiter.version,
+                request_bytes: waiter.request_bytes,
+                took: waiter.since.elapsed(),
+                result,
+            });
+        });
     }
 
     /// Since when nothing is asked or answered; `None` while someone waits.
@@ -206,10 +233,12 @@ impl Queue {
             state.aside.clear();
             (std::mem::take(&mut state.waiting), std::mem::take(&mut state.unsent))
         };
+        self.hooks.tell(|hooks| hooks.disconnected(&Disconnected { broker: &self.broker, reason: &reason }));
         self.closed.cancel();
         for waiter in waiting {
             let is_unsent = unsent.iter().any(|request| request.correlation_id == waiter.correlation_id);
             let reason = if is_unsent { not_sent(&reason) } else { reason.clone() };
+            self.requested(&waiter, Err(&reason));
             waiter.to.send(Err(reason));
         }
     }

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use ackflow_protocol::wire::{EncodeErrorKind, Request, ResponseHeader, decode_response, encode_request_in_pieces};
+use ackflow_protocol::wire::{
+    ApiKey, EncodeErrorKind, Request, ResponseHeader, decode_response, encode_request_in_pieces,
+};
 use bytes::Bytes;
 
 use super::negotiate::Versions;
@@ -20,7 +22,17 @@ pub(super) fn agreed<R: Request>(versions: &Versions, wanted: &RangeInclusive<i1
     agreed.ok_or_else(|| versions.unsupported::<R>(*wanted.start()))
 }
 
-/// A request as a frame, in pieces.
+/// A request that is ready to be sent.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) api: ApiKey,
+    pub(super) version: i16,
+    pub(super) correlation_id: i32,
+    /// In pieces.
+    pub(super) frame: Vec<Bytes>,
+}
+
+/// A request as a frame.
 ///
 /// # Errors
 /// [`ErrorKind::UnsupportedVersion`] where the version lacks a field that is set, [`ErrorKind::Invalid`] for what is too long for it.
@@ -29,14 +41,15 @@ pub(super) fn write<R: Request>(
     version: i16,
     correlation_id: i32,
     client_id: &str,
-) -> Result<Vec<Bytes>, ClientError> {
-    encode_request_in_pieces(request, version, correlation_id, Some(client_id)).map_err(|error| {
+) -> Result<Outgoing, ClientError> {
+    let frame = encode_request_in_pieces(request, version, correlation_id, Some(client_id)).map_err(|error| {
         let kind = match error.kind() {
             EncodeErrorKind::TooLong(_) | EncodeErrorKind::TooMuchJson(_) => ErrorKind::Invalid,
             _ => ErrorKind::UnsupportedVersion,
         };
         ClientError::new(kind, format!("sending {} v{version}", R::NAME), error.to_string())
-    })
+    })?;
+    Ok(Outgoing { api: R::KEY, version, correlation_id, frame })
 }
 
 /// The answer in a frame.

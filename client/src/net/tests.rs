@@ -1,5 +1,6 @@
 //! Connections against brokers that misbehave.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ackflow_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
@@ -9,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::testing::{Peer, Received, Wire, all_versions};
-use super::{Connection, NetConfig};
+use super::{Connected, Connection, Disconnected, Hooks, NetConfig, Requested, Throttled};
 use crate::error::{ClientError, ErrorKind};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -462,4 +463,68 @@ async fn what_is_too_long_for_a_request_is_no_fault_of_the_version() {
     let error = connection.call(&about("x".repeat(40_000), 1), SOON).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("40000"), "{error}");
+}
+
+/// Keeps what it is told, a line each, and panics at a throttled connection.
+#[derive(Default)]
+struct Diary(std::sync::Mutex<Vec<String>>);
+
+impl Diary {
+    fn write(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+impl Hooks for Diary {
+    fn connected(&self, event: &Connected<'_>) {
+        let version = event.version(ApiKey::METADATA);
+        self.write(format!("connected {:?} {version:?}", event.result.map_err(ClientError::kind)));
+    }
+
+    fn disconnected(&self, event: &Disconnected<'_>) {
+        self.write(format!("disconnected {:?}", event.reason.kind()));
+    }
+
+    fn requested(&self, event: &Requested<'_>) {
+        let (asked, result) = (event.request_bytes > 4, event.result.map_err(ClientError::kind));
+        self.write(format!("requested {} v{} {asked} {:?}", event.api, event.version, result.map(|bytes| bytes > 8)));
+    }
+
+    fn throttled(&self, event: &Throttled<'_>) {
+        self.write(format!("throttled {} {:?}", event.api, event.time));
+        panic!("a hook may be wrong");
+    }
+}
+
+#[tokio::test]
+async fn hooks_are_told_of_each_connection_and_request_and_may_panic() {
+    let diary = Arc::new(Diary::default());
+    let mut config = NetConfig::default();
+    config.hooks.push(diary.clone());
+    let gone = Connection::connect("127.0.0.1", 1, &config).await.unwrap_err();
+    assert_eq!(gone.kind(), ErrorKind::Unreachable);
+    let (connection, mut wire) = pair(&config).await;
+    for millis in [0, 1] {
+        let asked = ask(&connection);
+        let request = wire.request().await;
+        wire.answer(&request, &throttling(millis)).await;
+        asked.await.unwrap().unwrap();
+    }
+    let unanswered = ask(&connection);
+    wire.request().await;
+    connection.close();
+    unanswered.await.unwrap().unwrap_err();
+    let newest = MetadataRequest::NEWEST_STABLE;
+    assert_eq!(
+        *diary.0.lock().unwrap(),
+        [
+            "connected Err(Unreachable) None".to_owned(),
+            format!("connected Ok(()) Some({newest})"),
+            format!("requested Metadata v{newest} true Ok(true)"),
+            format!("requested Metadata v{newest} true Ok(true)"),
+            "throttled Metadata 1ms".to_owned(),
+            "disconnected Closed".to_owned(),
+            format!("requested Metadata v{newest} true Err(Closed)"),
+        ]
+    );
 }

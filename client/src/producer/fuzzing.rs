@@ -156,6 +156,7 @@ impl World {
             max_in_flight: input.pick(&[5, 1, 2]),
             idempotent: !input.once_in(4),
             backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(1)),
+            metrics: Arc::new(ProducerMetrics::unwatched()),
         });
         let leader = Leader { node: 1, epoch: 0, topic_id: Uuid::default() };
         let queue = Queue::new("t".into(), 0, limits.clone(), leader, input.byte().into());

@@ -23,9 +23,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ackflow_protocol::wire::Uuid;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryFuture;
@@ -37,7 +39,9 @@ use queue::{Append, Limits};
 use topics::{Partition, Topic, Topics};
 
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::{Metrics, ProducerMetrics};
 use crate::net::Pool;
+use crate::telemetry::{Offer, Reporter};
 
 /// A producer. It is a handle: clones share batches and connections. Close it with [`Producer::close`]; records that are
 /// not confirmed when the last handle is dropped are given up.
@@ -58,6 +62,8 @@ impl Drop for Handle {
 struct Shared {
     config: ProducerConfig,
     pool: Pool,
+    metrics: Arc<ProducerMetrics>,
+    reporter: Reporter,
     topics: Topics,
     /// What is left of `buffer.memory`.
     room: Arc<Semaphore>,
@@ -76,8 +82,10 @@ impl Producer {
     ///
     /// # Errors
     /// [`ErrorKind::Config`] where settings contradict each other.
-    pub fn new(config: ProducerConfig) -> Result<Self, ClientError> {
+    pub fn new(mut config: ProducerConfig) -> Result<Self, ClientError> {
         config.check()?;
+        let metrics = Arc::new(ProducerMetrics::watch(&mut config.client));
+        let offer = Offer::watch(&mut config.client);
         let limits = Limits {
             batch_size: config.batch_size,
             linger: config.linger,
@@ -88,9 +96,13 @@ impl Producer {
             max_in_flight: config.max_in_flight,
             idempotent: config.idempotence,
             backoff: config.client.retry_backoff(),
+            metrics: metrics.clone(),
         };
+        let pool = Pool::new(config.client.clone());
         let shared = Arc::new(Shared {
-            pool: Pool::new(config.client.clone()),
+            reporter: Reporter::start(offer, pool.clone(), metrics.metrics().clone(), Vec::new()),
+            pool,
+            metrics,
             topics: Topics::new(Arc::new(limits)),
             room: Arc::new(Semaphore::new(config.buffer_memory)),
             waiting_for_room: AtomicUsize::new(0),
@@ -99,9 +111,20 @@ impl Producer {
             closed: CancellationToken::new(),
             config,
         });
-        tokio::spawn(sender::run(shared.clone()));
-        tokio::spawn(metadata::run(shared.clone()));
+        let span = tracing::debug_span!("producer", client_id = &*shared.config.client.net.client_id);
+        tokio::spawn(sender::run(shared.clone()).instrument(span.clone()));
+        tokio::spawn(metadata::run(shared.clone()).instrument(span));
         Ok(Self(Arc::new(Handle(shared))))
+    }
+
+    /// What it measures, by Kafka's names.
+    pub fn metrics(&self) -> Metrics {
+        self.0.0.metrics.metrics().clone()
+    }
+
+    /// The id under which the cluster knows the metrics that this client pushes (KIP-714), once it wants any.
+    pub fn client_instance_id(&self) -> Option<Uuid> {
+        self.0.0.reporter.client_instance_id()
     }
 
     /// Puts a record into a batch. It waits only where the topic is not known yet or `buffer.memory` is used up, and for
@@ -177,6 +200,7 @@ impl Producer {
     /// As [`Producer::flush`].
     pub async fn close(self) -> Result<(), ClientError> {
         let flushed = self.flush().await;
+        self.0.0.reporter.close().await;
         self.0.0.close();
         flushed
     }

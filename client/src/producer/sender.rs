@@ -219,6 +219,7 @@ impl Sender {
             timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
             topic_data: topic_data(&sent),
         };
+        self.shared.measure(now, &sent);
         let link = self.links.entry(node).or_default();
         let started = match &link.connection {
             Some(connection) => {
@@ -297,6 +298,7 @@ impl Sender {
 
     fn resolve(&mut self, sent: Vec<Sent>, answer: &ProduceResponse, broker: &str) {
         let now = Instant::now();
+        self.shared.metrics.answered(answer.throttle_time_ms);
         for Sent { partition, topic_id, batch } in sent {
             let mut queue = partition.lock();
             let Some(response) = find(answer, &partition, topic_id) else {
@@ -336,6 +338,23 @@ impl Sender {
             partition.lock().resolve(now, batch, judge_failure(error));
         }
         self.shared.topics.wanted.notify_one();
+    }
+}
+
+impl Shared {
+    /// Counts the batches of a request.
+    fn measure(&self, now: Instant, sent: &[Sent]) {
+        let metrics = &self.metrics;
+        for batch in sent.iter().map(|sent| &sent.batch) {
+            match batch.attempts {
+                0 | 1 => {
+                    let since = batch.deadline.checked_sub(self.config.delivery_timeout).unwrap_or(now);
+                    metrics.sent(batch.count, batch.records.len(), now.saturating_duration_since(since));
+                }
+                _ => metrics.sent_again(batch.count),
+            }
+        }
+        metrics.requested(sent.iter().map(|sent| sent.batch.count).sum());
     }
 }
 

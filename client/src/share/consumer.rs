@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::AckType;
-use ackflow_protocol::wire::ErrorCode;
+use ackflow_protocol::wire::{ErrorCode, Uuid};
 use tokio::time::timeout_at;
 
 use super::acks::{Acknowledged, Commit, CommitResults, Settled, TopicPartition};
@@ -20,6 +20,7 @@ use super::records::ShareRecords;
 use super::subscription::Subscription;
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::Metrics;
 
 /// A member of a share group, in one of Kafka's two ways of acknowledging (`share.acknowledgement.mode`):
 ///
@@ -375,6 +376,16 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     /// The partitions that this member serves now. In a share group others may serve them too.
     pub fn assignment(&self) -> Vec<TopicPartition> {
         self.handle.assignment()
+    }
+
+    /// What it measures, by Kafka's names. They can be read after the consumer is closed, too.
+    pub fn metrics(&self) -> Metrics {
+        self.handle.metrics.metrics().clone()
+    }
+
+    /// The id under which the cluster knows the metrics that this client pushes (KIP-714), once it wants any.
+    pub fn client_instance_id(&self) -> Option<Uuid> {
+        self.handle.client_instance_id()
     }
 
     /// The id under which this consumer is a member of its group.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
-    AckId, AckRange, AckType, AcquiredRange, AutoRenew, CommitId, Event, KeepEnd, KeepId, MachineErrorKind, Output,
-    RequestFailure, SessionId, ShareConsumerMachine, TopicIdPartition,
+    AckId, AckRange, AckType, AcquiredRange, AutoRenew, ClientResponse, CommitId, Event, KeepEnd, KeepId,
+    MachineErrorKind, Output, RequestFailure, SessionId, ShareConsumerMachine, TopicIdPartition,
 };
 use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,6 +24,7 @@ use super::ranges;
 use super::reach::Reach;
 use super::subscription::Subscription;
 use crate::error::{ClientError, ErrorKind, RecordRange};
+use crate::metrics::ShareMetrics;
 
 /// One task owns the machine, the connections and the calls on them. It ends after [`Command::Close`].
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub(super) struct Driver {
     commands: mpsc::UnboundedReceiver<Command>,
     notices: mpsc::UnboundedSender<Notice>,
     status: watch::Sender<Status>,
+    metrics: Arc<ShareMetrics>,
     /// Acknowledgements whose end somebody wants to know.
     unanswered: HashMap<AckId, Unanswered>,
     commits: HashMap<CommitId, oneshot::Sender<CommitResults>>,
@@ -65,6 +67,7 @@ impl Driver {
         commands: mpsc::UnboundedReceiver<Command>,
         notices: mpsc::UnboundedSender<Notice>,
         status: watch::Sender<Status>,
+        metrics: Arc<ShareMetrics>,
     ) -> Self {
         Self {
             machine,
@@ -73,6 +76,7 @@ impl Driver {
             commands,
             notices,
             status,
+            metrics,
             unanswered: HashMap::new(),
             commits: HashMap::new(),
             grips: HashMap::new(),
@@ -130,6 +134,9 @@ impl Driver {
                         }
                         request_failure(error.kind(), speaks)
                     });
+                    if let Ok(ClientResponse::ShareFetch(response)) = &result {
+                        self.metrics.fetched(response);
+                    }
                     tracing::trace!(id = id.0, answer = ?Heard(&result), "hears");
                     self.machine.handle_response(now, id, result);
                 }
@@ -258,6 +265,7 @@ impl Driver {
                 self.lost(|lost, partition| lost == session && partition == topic_partition);
             }
             Event::Acknowledged { id, topic, topic_partition, ranges, result, failed, lock_deadline } => {
+                self.metrics.acknowledged(ranges::offsets(&ranges), ranges::offsets(&failed));
                 if self.report {
                     self.report(&topic, topic_partition, &ranges, result, &failed);
                 }
@@ -283,6 +291,7 @@ impl Driver {
                 }
             }
             Event::Assigned(partitions) => {
+                self.metrics.rebalanced();
                 let by_name = |(topic, id): (_, TopicIdPartition)| TopicPartition { topic, partition: id.partition };
                 let assignment = partitions.into_iter().map(by_name).collect();
                 self.status.send_modify(|status| status.assignment = assignment);

@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::{AutoRenew, ShareConsumerMachine};
+use ackflow_protocol::wire::Uuid;
 use tokio::runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
+use tracing::Instrument;
 
 use super::acks::{Acknowledged, CommitResults, TopicPartition};
 use super::alarm::Alarm;
@@ -23,7 +26,9 @@ use super::link::{Acknowledgement, Command, Link, Notice, closed};
 use super::part::Part;
 use super::subscription::{SUBSCRIBING, Subscription};
 use crate::error::{ClientError, ErrorKind};
-use crate::net::random;
+use crate::metrics::ShareMetrics;
+use crate::net::{Pool, random};
+use crate::telemetry::{Offer, Reporter};
 
 /// Called with each acknowledgement that ended.
 type Callback = Box<dyn FnMut(&Acknowledged) + Send>;
@@ -46,12 +51,14 @@ pub(super) struct Handle {
     member_id: String,
     subscription: Subscription,
     buffer: Buffer,
+    pub(super) metrics: Arc<ShareMetrics>,
     dropped: u64,
     errors: VecDeque<ClientError>,
     failure: Option<ClientError>,
     /// Whether a poll has told why no more can succeed.
     is_over: bool,
     callback: Option<Callback>,
+    reporter: Option<Reporter>,
 }
 
 impl Handle {
@@ -67,18 +74,31 @@ impl Handle {
         let (link, commands) = Link::new();
         let (sender, notices) = mpsc::unbounded_channel();
         let (status_sender, status) = watch::channel(Status::default());
-        let connections = Connections::new(config.client.clone());
-        let driver = Driver::new(machine, connections, commands, sender, status_sender);
-        let driver = runtime.spawn(driver.run());
-        Ok(Self::new(config, member_id, link, notices, status, Some(driver)))
+        let mut client = config.client.clone();
+        let metrics = Arc::new(ShareMetrics::watch(&mut client));
+        let offer = Offer::watch(&mut client);
+        let labels = [
+            ("group_id", Some(&config.group_id)),
+            ("group_member_id", Some(&member_id)),
+            ("client_rack", config.client_rack.as_ref()),
+        ];
+        let labels = labels.into_iter().filter_map(|(key, value)| Some((key, value?.clone()))).collect();
+        let reporter = Reporter::start(offer, Pool::new(client.clone()), metrics.metrics().clone(), labels);
+        let connections = Connections::new(client);
+        let driver = Driver::new(machine, connections, commands, sender, status_sender, metrics.clone());
+        let span = tracing::debug_span!("share_consumer", group_id = config.group_id, member_id);
+        let driver = runtime.spawn(driver.run().instrument(span));
+        let mut handle = Self::new(config, member_id, link, (notices, status), metrics, Some(driver));
+        handle.reporter = Some(reporter);
+        Ok(handle)
     }
 
     pub(super) fn new(
         config: &ShareConsumerConfig,
         member_id: String,
         link: Link,
-        notices: mpsc::UnboundedReceiver<Notice>,
-        status: watch::Receiver<Status>,
+        (notices, status): (mpsc::UnboundedReceiver<Notice>, watch::Receiver<Status>),
+        metrics: Arc<ShareMetrics>,
         driver: Option<JoinHandle<Result<(), ClientError>>>,
     ) -> Self {
         Self {
@@ -95,11 +115,13 @@ impl Handle {
             member_id,
             subscription: Subscription::default(),
             buffer: Buffer::default(),
+            metrics,
             dropped: 0,
             errors: VecDeque::new(),
             failure: None,
             is_over: false,
             callback: None,
+            reporter: None,
         }
     }
 
@@ -121,7 +143,10 @@ impl Handle {
     /// taken before the last await.
     pub(super) async fn poll(&mut self, max: u32, deadline: Instant) -> Result<Option<Part>, ClientError> {
         self.announce_at = None;
-        match timeout_at(deadline.into(), poll_fn(|cx| self.poll_part(cx, max))).await {
+        self.metrics.poll_begins();
+        let polled = timeout_at(deadline.into(), poll_fn(|cx| self.poll_part(cx, max))).await;
+        self.metrics.poll_ends();
+        match polled {
             Ok(part) => part.map(Some),
             Err(_) => Ok(None),
         }
@@ -167,6 +192,7 @@ impl Handle {
     pub(super) fn take(&mut self, max: u32, polled: bool) -> Option<Part> {
         self.expire();
         let part = self.buffer.take(max)?;
+        self.metrics.consumed(part.records());
         self.link.send(Command::Taken { records: part.records(), polled });
         Some(part)
     }
@@ -269,7 +295,12 @@ impl Handle {
         let Some(driver) = self.begin_close(timeout) else {
             return Ok(());
         };
-        let ended = driver.await;
+        let last_push = async {
+            if let Some(reporter) = &self.reporter {
+                reporter.close().await;
+            }
+        };
+        let (ended, ()) = tokio::join!(driver, last_push);
         self.absorb();
         ended.unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -298,6 +329,10 @@ impl Handle {
 
     pub(super) fn member_id(&self) -> &str {
         &self.member_id
+    }
+
+    pub(super) fn client_instance_id(&self) -> Option<Uuid> {
+        self.reporter.as_ref()?.client_instance_id()
     }
 
     pub(super) fn dropped(&self) -> u64 {

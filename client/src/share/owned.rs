@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use ackflow_protocol::wire::Uuid;
 use futures_core::Stream;
 
 use super::acks::{CommitResults, TopicPartition};
@@ -18,6 +19,7 @@ use super::part::Part;
 use super::subscription::Subscription;
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::ClientError;
+use crate::metrics::Metrics;
 
 /// A member of a share group that hands out [`Delivery`]s: each settles on its own, from any task, in any order, also after later polls.
 /// Polling is never refused.
@@ -204,6 +206,16 @@ impl<K: Deserializer, V: Deserializer> OwnedShareConsumer<K, V> {
     /// The partitions that this member serves now. In a share group others may serve them too.
     pub fn assignment(&self) -> Vec<TopicPartition> {
         self.handle.assignment()
+    }
+
+    /// What it measures, by Kafka's names. They can be read after the consumer is closed, too.
+    pub fn metrics(&self) -> Metrics {
+        self.handle.metrics.metrics().clone()
+    }
+
+    /// The id under which the cluster knows the metrics that this client pushes (KIP-714), once it wants any.
+    pub fn client_instance_id(&self) -> Option<Uuid> {
+        self.handle.client_instance_id()
     }
 
     /// The id under which this consumer is a member of its group.

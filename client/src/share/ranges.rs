@@ -12,6 +12,11 @@ pub(super) fn count(ranges: &[AcquiredRange]) -> u32 {
     ranges.iter().map(|range| length(range.first, range.last)).fold(0, u32::saturating_add)
 }
 
+/// How many offsets acknowledgements are of.
+pub(super) fn offsets(ranges: &[AckRange]) -> u64 {
+    ranges.iter().map(|range| u64::from(length(range.first, range.last))).sum()
+}
+
 /// Offsets from `first` to `last`, both included.
 pub(super) fn length(first: i64, last: i64) -> u32 {
     u32::try_from(i128::from(last) - i128::from(first) + 1).unwrap_or(if last < first { 0 } else { u32::MAX })

@@ -6,6 +6,7 @@
 mod admin;
 mod java;
 mod producer;
+mod telemetry;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;

@@ -18,11 +18,13 @@ pub(crate) mod metadata;
 pub(crate) mod ranges;
 mod share_consumer;
 pub(crate) mod share_session;
+mod telemetry;
 pub(crate) mod types;
 
 pub use error::{Feature, MachineError, MachineErrorKind};
 pub use matching::TopicFilter;
 pub use share_consumer::{AcquireMode, ShareConsumerMachine, ShareConsumerOptions};
+pub use telemetry::{Subscription as TelemetrySubscription, TelemetryMachine, TelemetryPush, TelemetryStep};
 pub use types::{
     AckId, AckRange, AckType, AcquiredRange, Acquisition, AcquisitionId, AutoRenew, BrokerAddress, ClientRequest,
     ClientResponse, CommitId, CommitResult, Destination, Event, KeepEnd, KeepId, Output, RequestFailure, RequestId,

@@ -12,6 +12,7 @@ use super::broker::Broker;
 use super::libs::Libs;
 use super::secure::{LISTENERS, Listener, make_certificates};
 use super::settings::{Node, Options, properties};
+use super::telemetry;
 use super::tools::Tools;
 use crate::random;
 
@@ -22,6 +23,8 @@ pub struct Cluster {
     libs: Libs,
     heap: String,
     certificates: PathBuf,
+    /// Where what clients push is written, where it is.
+    telemetry: Option<PathBuf>,
     // Brokers end before their folder goes: fields are dropped in this order.
     brokers: Vec<Broker>,
     _folder: Option<tempfile::TempDir>,
@@ -34,7 +37,7 @@ impl Cluster {
     /// With the broker's last log lines when it does not start.
     pub fn start(options: &Options) -> Result<Self> {
         ensure!(matches!(options.brokers, 1 | 3), "one broker or three, not {}", options.brokers);
-        let libs = Libs::fetch(&options.version)?;
+        let mut libs = Libs::fetch(&options.version)?;
         let (folder, temporary) = match &options.keep_dir {
             Some(keep) => (empty_folder(keep)?, None),
             None => {
@@ -47,8 +50,16 @@ impl Cluster {
         if options.secure {
             make_certificates(&certificates)?;
         }
-        let brokers = format(&libs, options, &nodes, &certificates)?;
-        let mut cluster = Self { libs, heap: options.heap.clone(), certificates, brokers, _folder: temporary };
+        let telemetry = options.telemetry.then(|| telemetry::log(&folder));
+        let mut options = options.clone();
+        if let Some(log) = &telemetry {
+            let classes = folder.join("classes");
+            telemetry::compile(&libs, &classes)?;
+            libs = libs.with_classes(classes);
+            options.config.splice(0..0, telemetry::settings(log));
+        }
+        let brokers = format(&libs, &options, &nodes, &certificates)?;
+        let mut cluster = Self { libs, heap: options.heap, certificates, telemetry, brokers, _folder: temporary };
         for broker in &mut cluster.brokers {
             broker.start(&cluster.libs, &cluster.heap)?;
         }
@@ -103,6 +114,9 @@ impl Cluster {
             .env("ACKFLOW_KAFKA_LIBS", self.libs.folder())
             .env("ACKFLOW_KAFKA_LOG_DIRS", folders.join(","))
             .env("ACKFLOW_KAFKA_PIDS", ids.join(","));
+        if let Some(log) = &self.telemetry {
+            command.env("ACKFLOW_KAFKA_TELEMETRY", log);
+        }
         let listeners = self.secure_listeners();
         if !listeners.is_empty() {
             let listeners: Vec<String> = listeners.iter().map(|(name, at)| format!("{name}={at}")).collect();

@@ -39,6 +39,9 @@ pub struct Arguments {
     /// of certificates and keys.
     #[arg(long)]
     secure: bool,
+    /// A metrics reporter that takes what clients push: ACKFLOW_KAFKA_TELEMETRY names the file that has a line of JSON of each push.
+    #[arg(long)]
+    telemetry: bool,
     /// A broker setting, key=value; may be repeated.
     #[arg(long, value_parser = setting)]
     config: Vec<(String, String)>,
@@ -69,6 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         share_version: arguments.share_version,
         fast: arguments.fast,
         secure: arguments.secure,
+        telemetry: arguments.telemetry,
         config: arguments.config.clone(),
         keep_dir: arguments.keep_dir.clone(),
         heap: arguments.heap.clone(),

@@ -1,5 +1,6 @@
 //! Kafka's jars, fetched from Maven once a version and kept in the cache.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +16,8 @@ pub const DEFAULT_VERSION: &str = "4.4.0";
 #[derive(Clone, Debug)]
 pub struct Libs {
     folder: PathBuf,
+    /// A folder of classes beside them.
+    classes: Option<PathBuf>,
 }
 
 impl Libs {
@@ -32,7 +35,12 @@ impl Libs {
             download(version, partial)?;
             Ok(partial.join("libs"))
         })?;
-        Ok(Self { folder })
+        Ok(Self { folder, classes: None })
+    }
+
+    /// The same with a folder of classes on the class path.
+    pub(super) fn with_classes(self, classes: PathBuf) -> Self {
+        Self { classes: Some(classes), ..self }
     }
 
     /// The folder of the jars.
@@ -44,7 +52,13 @@ impl Libs {
     /// its arguments are the caller's to add.
     pub fn java(&self, options: &[&str]) -> Command {
         let mut java = Command::new("java");
-        java.args(options).arg("-cp").arg(self.folder.join("*"));
+        let mut path = OsString::new();
+        if let Some(classes) = &self.classes {
+            path.push(classes);
+            path.push(":");
+        }
+        path.push(self.folder.join("*"));
+        java.args(options).arg("-cp").arg(path);
         java
     }
 

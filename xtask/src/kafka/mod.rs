@@ -6,6 +6,7 @@ pub mod command;
 mod libs;
 mod secure;
 mod settings;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod tools;

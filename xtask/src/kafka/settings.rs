@@ -18,6 +18,8 @@ pub struct Options {
     pub fast: bool,
     /// Listeners with TLS and SASL as well.
     pub secure: bool,
+    /// A metrics reporter that takes what clients push (KIP-714).
+    pub telemetry: bool,
     /// Further broker settings, which win over all others.
     pub config: Vec<(String, String)>,
     /// Keep data and logs in this folder; a temporary one otherwise.
@@ -34,6 +36,7 @@ impl Default for Options {
             share_version: None,
             fast: false,
             secure: false,
+            telemetry: false,
             config: Vec::new(),
             keep_dir: None,
             heap: "1g".to_owned(),

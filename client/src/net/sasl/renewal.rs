@@ -74,10 +74,10 @@ impl Transport for Aside<'_> {
         let Renewal { versions, client_id, within, .. } = self.renewal;
         let version = request::agreed::<R>(versions, &request::ANY_VERSION)?;
         let correlation_id = self.queue.next_correlation_id();
-        let frame = request::write(request, version, correlation_id, client_id)?;
+        let outgoing = request::write(request, version, correlation_id, client_id)?;
         let doing = || format!("sending {} v{version}", R::NAME);
         let (sender, answer) = oneshot::channel();
-        self.queue.push_aside(correlation_id, frame, Return::To(sender))?;
+        self.queue.push_aside(outgoing, Return::To(sender))?;
         let answer = timeout(*within, answer).await.map_err(|_| {
             let reason = format!("no answer within {} ms", within.as_millis());
             ClientError::new(ErrorKind::TimedOut, doing(), reason)

@@ -28,6 +28,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::ProducerMetrics;
 use crate::net::Backoff;
 use crate::producer::batch::{Batch, ProducerId, sequence_after};
 use crate::producer::delivery::{Appended, Completion, DeliveryFuture, Promise};
@@ -45,6 +46,7 @@ pub(super) struct Limits {
     pub(super) max_in_flight: usize,
     pub(super) idempotent: bool,
     pub(super) backoff: Backoff,
+    pub(super) metrics: Arc<ProducerMetrics>,
 }
 
 #[derive(Debug)]
@@ -277,7 +279,10 @@ impl Queue {
                 });
                 self.next_order += 1;
             }
-            Err(error) => promise.keep(Err(ClientError::new(ErrorKind::Invalid, self.doing(), error.to_string()))),
+            Err(error) => {
+                self.limits.metrics.failed(count);
+                promise.keep(Err(ClientError::new(ErrorKind::Invalid, self.doing(), error.to_string())));
+            }
         }
         tracing::trace!(topic = &*self.topic, partition = self.partition, count, age = ?now - since, "batch sealed");
     }

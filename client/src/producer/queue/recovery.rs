@@ -36,16 +36,21 @@ impl Queue {
             Verdict::Refused(error) => {
                 self.break_sequence(batch.order);
                 self.draining = true;
-                batch.failed(error);
+                self.give_up(batch, error);
             }
             Verdict::Fenced(error) => {
                 self.broken = Some(Break { at: 0, id_is_refused: true });
                 self.draining = true;
-                batch.failed(error);
+                self.give_up(batch, error);
             }
         }
         self.settle(now);
         self.mend();
+    }
+
+    fn give_up(&self, batch: Batch, error: ClientError) {
+        self.limits.metrics.failed(batch.count);
+        batch.failed(error);
     }
 
     fn break_sequence(&mut self, order: u64) {
@@ -69,7 +74,7 @@ impl Queue {
             if batch.attempts > self.limits.retries {
                 self.break_sequence(batch.order);
                 let error = batch.last_error.clone().expect("a batch comes back with an error");
-                batch.failed(error);
+                self.give_up(batch, error);
             } else {
                 self.sealed.push_front(batch);
             }
@@ -99,6 +104,7 @@ impl Queue {
             if batch.sequence.is_some() {
                 self.break_sequence(batch.order);
             }
+            self.limits.metrics.failed(batch.count);
             batch.expired(timeout, self.blocked.as_ref());
         }
         while let Some(batch) = kept.pop_back() {
@@ -137,7 +143,7 @@ impl Queue {
             if batch.sequence.is_some() {
                 self.break_sequence(batch.order);
             }
-            batch.failed(error.clone());
+            self.give_up(batch, error.clone());
         }
         self.mend();
     }

@@ -26,6 +26,7 @@ fn queue(limits: impl FnOnce(&mut Limits)) -> Queue {
         max_in_flight: 5,
         idempotent: true,
         backoff: Backoff::new(Duration::from_millis(100), Duration::from_secs(1)),
+        metrics: Arc::new(ProducerMetrics::unwatched()),
     };
     limits(&mut of);
     Queue::new("t".into(), 0, Arc::new(of), Leader { node: 1, epoch: 0, topic_id: Uuid::default() }, 1)

@@ -24,6 +24,7 @@ use super::handle::Handle;
 use super::link::{Acknowledgement, Command, Link, Notice};
 use super::lock::Grip;
 use super::part::Part;
+use crate::metrics::ShareMetrics;
 
 const LOCK: Duration = Duration::from_secs(30);
 
@@ -93,8 +94,9 @@ impl FakeDriver {
         let (link, commands) = Link::new();
         let (notices, receiver) = mpsc::unbounded_channel();
         let config = ShareConsumerConfig::builder("localhost:9092", "g").max_poll_records(10).build().unwrap();
+        let metrics = Arc::new(ShareMetrics::watch(&mut config.client.clone()));
         let (_, status) = watch::channel(Status::default());
-        let handle = Handle::new(&config, "m".to_owned(), link, receiver, status, None);
+        let handle = Handle::new(&config, "m".to_owned(), link, (receiver, status), metrics, None);
         (handle, Self { commands, notices, waiting: Vec::new() })
     }
 

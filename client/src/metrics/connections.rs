@@ -1,0 +1,116 @@
+//! The metrics that every client has: of its connections and of the requests on them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ackflow_protocol::wire::ApiKey;
+
+use super::Metrics;
+use super::registry::Builder;
+use super::sensor::{Sensor, Stat};
+use crate::config::ClientConfig;
+use crate::error::ErrorKind;
+use crate::net::{Connected, Disconnected, Hooks, Requested};
+
+/// Counts what the connections of a client do. Sensors of single APIs can be added.
+pub(super) struct ConnectionMetrics {
+    created: Arc<Sensor>,
+    closed: Arc<Sensor>,
+    refused: Arc<Sensor>,
+    requests: Arc<Sensor>,
+    responses: Arc<Sensor>,
+    latencies: Vec<(ApiKey, Arc<Sensor>)>,
+}
+
+impl ConnectionMetrics {
+    /// Metrics in a group such as `consumer-metrics`.
+    pub(super) fn new(builder: &mut Builder<'_>, group: &'static str) -> Self {
+        let created = builder.sensor(
+            group,
+            &[
+                ("connection-creation-rate", "New connections established a second.", Stat::CountRate),
+                ("connection-creation-total", "New connections established.", Stat::Count),
+            ],
+        );
+        let closed = builder.sensor(
+            group,
+            &[
+                ("connection-close-rate", "Connections closed a second.", Stat::CountRate),
+                ("connection-close-total", "Connections closed.", Stat::Count),
+            ],
+        );
+        let (opened, ended) = (created.clone(), closed.clone());
+        builder.gauge(group, "connection-count", "Connections that are open.", move |now| {
+            // The second is read first, or one that ends between the two would count twice.
+            let ended = ended.read(now, Stat::Count);
+            opened.read(now, Stat::Count) - ended
+        });
+        let refused = builder.sensor(
+            group,
+            &[
+                ("failed-authentication-rate", "Connections a second that failed authentication.", Stat::CountRate),
+                ("failed-authentication-total", "Connections that failed authentication.", Stat::Count),
+            ],
+        );
+        let requests = builder.sensor(
+            group,
+            &[
+                ("request-rate", "Requests answered a second.", Stat::CountRate),
+                ("request-total", "Requests answered.", Stat::Count),
+                ("request-size-avg", "Mean size of a request, in bytes.", Stat::Avg),
+                ("request-size-max", "Size of the largest request, in bytes.", Stat::Max),
+                ("outgoing-byte-rate", "Bytes of requests a second.", Stat::Rate),
+                ("outgoing-byte-total", "Bytes of requests.", Stat::Total),
+            ],
+        );
+        let responses = builder.sensor(
+            group,
+            &[
+                ("response-rate", "Responses received a second.", Stat::CountRate),
+                ("response-total", "Responses received.", Stat::Count),
+                ("incoming-byte-rate", "Bytes of responses a second.", Stat::Rate),
+                ("incoming-byte-total", "Bytes of responses.", Stat::Total),
+            ],
+        );
+        Self { created, closed, refused, requests, responses, latencies: Vec::new() }
+    }
+
+    /// A sensor takes how many milliseconds each answer to an API takes.
+    pub(super) fn time(&mut self, api: ApiKey, sensor: &Arc<Sensor>) {
+        self.latencies.push((api, sensor.clone()));
+    }
+
+    fn answered(&self, api: ApiKey, took: Duration) {
+        self.latencies.iter().filter(|(timed, _)| *timed == api).for_each(|(_, sensor)| sensor.record_millis(took));
+    }
+}
+
+/// The metrics of an admin client with this configuration, whose connections they watch from now on.
+pub(crate) fn watch_admin(config: &mut ClientConfig) -> Metrics {
+    let measured = config.metrics.clone();
+    let mut builder = Builder::new(&config.net.client_id, &measured);
+    config.net.hooks.push(Arc::new(ConnectionMetrics::new(&mut builder, "admin-client-metrics")));
+    builder.build()
+}
+
+impl Hooks for ConnectionMetrics {
+    fn connected(&self, event: &Connected<'_>) {
+        match event.result {
+            Ok(()) => self.created.record(1.0),
+            Err(error) if error.kind() == ErrorKind::Authentication => self.refused.record(1.0),
+            Err(_) => {}
+        }
+    }
+
+    fn disconnected(&self, _: &Disconnected<'_>) {
+        self.closed.record(1.0);
+    }
+
+    fn requested(&self, event: &Requested<'_>) {
+        if let Ok(bytes) = event.result {
+            self.requests.record(event.request_bytes as f64);
+            self.responses.record(bytes as f64);
+            self.answered(event.api, event.took);
+        }
+    }
+}
