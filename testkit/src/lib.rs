@@ -30,5 +30,7 @@ pub mod fuzzing {
     pub use crate::core::fuzzing::cluster;
 }
 mod server;
+mod token_endpoint;
 
 pub use embedded::{BrokerError, EmbeddedBroker, EmbeddedBrokerBuilder, StartError};
+pub use token_endpoint::{TokenAnswer, TokenEndpoint, TokenRequest};

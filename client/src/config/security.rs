@@ -1,5 +1,8 @@
 //! `security.protocol` and what belongs to it.
 
+#[cfg(feature = "oidc")]
+mod oauth;
+
 use ackflow_protocol::text::jaas::LoginModule;
 
 use super::{Properties, Secret};
@@ -28,11 +31,39 @@ pub(super) fn read(p: &mut Properties<'_>) -> Result<Security, ClientError> {
     let mut security = Security::default();
     read_tls(p, tls, &mut security)?;
     let (mechanism, jaas) = (p.get(MECHANISM), p.get(JAAS));
+    // GSSAPI is Kafka's default.
+    let (mechanism, jaas) = (mechanism.unwrap_or("GSSAPI"), jaas.unwrap_or_default());
+    let tokens = read_tokens(p, jaas, sasl && mechanism == OAUTHBEARER, &security)?;
     if sasl {
-        // GSSAPI is Kafka's default.
-        security.sasl = Some(read_sasl(mechanism.unwrap_or("GSSAPI"), jaas.unwrap_or_default())?);
+        security.sasl = match tokens {
+            None => Some(read_sasl(mechanism, jaas)?),
+            tokens => tokens,
+        };
     }
     Ok(security)
+}
+
+const OAUTHBEARER: &str = "OAUTHBEARER";
+
+/// Reads where tokens come from, where they are `wanted`.
+#[cfg(feature = "oidc")]
+fn read_tokens(
+    p: &mut Properties<'_>,
+    jaas: &str,
+    wanted: bool,
+    security: &Security,
+) -> Result<Option<Sasl>, ClientError> {
+    let settings = oauth::Settings::read(p, wanted)?;
+    wanted.then(|| settings.sasl(p, jaas, security)).transpose()
+}
+
+#[cfg(not(feature = "oidc"))]
+fn read_tokens(_: &mut Properties<'_>, _: &str, wanted: bool, _: &Security) -> Result<Option<Sasl>, ClientError> {
+    if !wanted {
+        return Ok(None);
+    }
+    let remedy = "build ackflow-client with the feature oidc, or give the client a function that provides tokens (Sasl::OAuthBearer)";
+    Err(ClientError::config(MECHANISM, OAUTHBEARER, "this build fetches no tokens", remedy))
 }
 
 const PLAIN_EXAMPLE: &str = "for example org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" password=\"..\"; with \
@@ -44,14 +75,8 @@ fn read_sasl(mechanism: &str, jaas: &str) -> Result<Sasl, ClientError> {
         "PLAIN" => ("PlainLoginModule", Sasl::Plain),
         "SCRAM-SHA-256" => ("ScramLoginModule", Sasl::ScramSha256),
         "SCRAM-SHA-512" => ("ScramLoginModule", Sasl::ScramSha512),
-        "OAUTHBEARER" => {
-            let reason = "tokens cannot be configured by properties in this version";
-            let remedy =
-                "give the client a function that provides tokens (Sasl::OAuthBearer), or use another mechanism";
-            return Err(ClientError::config(MECHANISM, mechanism, reason, remedy));
-        }
         _ => {
-            let remedy = "use PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512";
+            let remedy = "use PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER";
             return Err(ClientError::config(MECHANISM, mechanism, "this client does not have the mechanism", remedy));
         }
     };

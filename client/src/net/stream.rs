@@ -47,14 +47,15 @@ mod kinds {
 mod kinds {
     use super::*;
 
+    pub(in crate::net) type Stream = TcpStream;
     pub(in crate::net) type ReadHalf = OwnedReadHalf;
     pub(in crate::net) type WriteHalf = OwnedWriteHalf;
 
-    pub(in crate::net) async fn secure(stream: TcpStream, _: &str, _: &Security) -> io::Result<TcpStream> {
+    pub(in crate::net) async fn secure(stream: TcpStream, _: &str, _: &Security) -> io::Result<Stream> {
         Ok(stream)
     }
 
-    pub(in crate::net) fn split(stream: TcpStream) -> (ReadHalf, WriteHalf) {
+    pub(in crate::net) fn split(stream: Stream) -> (ReadHalf, WriteHalf) {
         stream.into_split()
     }
 
@@ -63,4 +64,6 @@ mod kinds {
     }
 }
 
+#[cfg(feature = "oidc")]
+pub(super) use kinds::Stream;
 pub(super) use kinds::{ReadHalf, WriteHalf, explain, secure, split};

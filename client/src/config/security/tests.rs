@@ -83,3 +83,93 @@ fn stores_of_java_and_contradictions_are_refused() {
         assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
     }
 }
+
+#[cfg(feature = "oidc")]
+const OAUTH: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
+
+#[cfg(feature = "oidc")]
+#[test]
+fn tokens_come_from_an_endpoint_from_a_file_or_from_here() {
+    let url = "sasl.oauthbearer.token.endpoint.url";
+    let of_jaas = format!("{OAUTH} clientId=\"me\" clientSecret=\"hunter2\" scope=\"a\" extension_traceId=\"1\";");
+    let bare = format!("{OAUTH};");
+    let unsecured = format!("{OAUTH} unsecuredLoginStringClaim_sub=\"carol\";");
+    let cases: [&[(&str, &str)]; 5] = [
+        &[(url, "http://127.0.0.1:1/token"), ("sasl.jaas.config", &of_jaas)],
+        &[
+            (url, "http://127.0.0.1:1/token"),
+            ("sasl.jaas.config", &bare),
+            ("sasl.oauthbearer.client.credentials.client.id", "me"),
+            ("sasl.oauthbearer.client.credentials.client.secret", "hunter2"),
+            ("sasl.oauthbearer.scope", "a b"),
+            ("sasl.oauthbearer.header.urlencode", "true"),
+            ("sasl.login.connect.timeout.ms", "1000"),
+            ("sasl.login.read.timeout.ms", "1000"),
+            ("sasl.login.retry.backoff.ms", "10"),
+            ("sasl.login.retry.backoff.max.ms", "1000"),
+            ("sasl.login.refresh.window.factor", "0.5"),
+            ("sasl.login.refresh.window.jitter", "0.1"),
+            ("sasl.login.refresh.min.period.seconds", "1"),
+            ("sasl.login.refresh.buffer.seconds", "2"),
+        ],
+        &[(url, "file:///etc/token.jwt")],
+        &[("sasl.jaas.config", &unsecured)],
+        // The module is there for Kafka's own client, which also wants a handler that is a class of Java.
+        &[(url, "file:/etc/token.jwt"), ("sasl.jaas.config", &bare), ("sasl.login.callback.handler.class", "x.Y")],
+    ];
+    for pairs in cases {
+        let pairs = [&[("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "OAUTHBEARER")], pairs].concat();
+        let security = read_all(&pairs).unwrap();
+        assert!(matches!(security.sasl, Some(Sasl::OAuthBearer(_))) && !format!("{security:?}").contains("hunter2"));
+    }
+}
+
+#[cfg(feature = "oidc")]
+#[test]
+fn what_gives_no_tokens_is_refused_by_name_and_without_the_secret() {
+    let url = ("sasl.oauthbearer.token.endpoint.url", "http://127.0.0.1:1/token");
+    let secret = ("sasl.oauthbearer.client.credentials.client.secret", "hunter2");
+    let bare = format!("{OAUTH};");
+    let unnamed = format!("{OAUTH} unsecuredLoginStringClaim_name=\"hunter2\";");
+    let cases: [(&[(&str, &str)], &str); 9] = [
+        (&[], "sasl.jaas.config=: a value is required"),
+        (&[("sasl.jaas.config", &bare)], "sasl.oauthbearer.token.endpoint.url=: it is not said where tokens come from"),
+        (&[("sasl.jaas.config", PLAIN)], "PlainLoginModule is no login module of sasl.mechanism=OAUTHBEARER"),
+        (&[("sasl.jaas.config", &unnamed)], "unsecuredLoginStringClaim_sub is missing"),
+        (&[url, secret], "client.id=: a value is required, here or as clientId in sasl.jaas.config"),
+        (
+            &[url, ("sasl.oauthbearer.client.credentials.client.id", "me")],
+            "client.secret=: a value is required, here or as clientSecret in sasl.jaas.config",
+        ),
+        (
+            &[("sasl.oauthbearer.token.endpoint.url", "ftp://hunter2"), secret],
+            "sasl.oauthbearer.token.endpoint.url=...: not an address of HTTP; give the token endpoint's address",
+        ),
+        (&[url, secret, ("sasl.login.refresh.window.factor", "0.4")], "sasl.login.refresh.window.factor=0.4"),
+        (&[url, secret, ("sasl.login.read.timeout.ms", "0")], "sasl.login.read.timeout.ms=0"),
+    ];
+    for (pairs, expected) in cases {
+        let sasl = [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "OAUTHBEARER")];
+        let error = read_all(&[&sasl, pairs].concat()).map(|_| pairs).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
+        assert!(read_all(pairs).is_ok(), "PLAINTEXT looks at none of it");
+    }
+}
+
+#[cfg(all(feature = "oidc", feature = "tls"))]
+#[test]
+fn an_endpoint_of_https_is_trusted_as_brokers_are_or_as_its_login_module_says() {
+    let endpoint = [
+        ("security.protocol", "SASL_PLAINTEXT"),
+        ("sasl.mechanism", "OAUTHBEARER"),
+        ("sasl.oauthbearer.token.endpoint.url", "https://127.0.0.1:1/token"),
+    ];
+    let of_module =
+        format!("{OAUTH} clientId=\"me\" clientSecret=\"hunter2\" ssl.truststore.location=\"/no/module.pem\";");
+    let plain = format!("{OAUTH} clientId=\"me\" clientSecret=\"hunter2\";");
+    for (jaas, expected) in [(&of_module, "/no/module.pem"), (&plain, "/no/client.pem")] {
+        let more = [("sasl.jaas.config", &**jaas), ("ssl.truststore.location", "/no/client.pem")];
+        let error = read_all(&[&endpoint[..], &more].concat()).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("it cannot be read"), "{error}");
+    }
+}

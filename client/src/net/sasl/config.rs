@@ -16,7 +16,7 @@ pub enum Sasl {
     ScramSha256(Credentials),
     /// SCRAM-SHA-512.
     ScramSha512(Credentials),
-    /// OAUTHBEARER: a token, asked for whenever a connection has to be authenticated.
+    /// OAUTHBEARER: a token, asked for whenever a connection has to be authenticated. By properties, it comes from `sasl.oauthbearer.token.endpoint.url`.
     OAuthBearer(Tokens),
 }
 

@@ -21,6 +21,10 @@ pub(super) enum Exchange {
 pub(super) struct Refusal {
     pub(super) reason: Cow<'static, str>,
     pub(super) whose: Whose,
+    /// A better remedy than the usual one of the mechanism.
+    pub(super) remedy: Option<Cow<'static, str>>,
+    /// Whether it may pass without anyone changing anything.
+    pub(super) passes: bool,
 }
 
 /// Who refuses.
@@ -37,24 +41,34 @@ pub(super) enum Whose {
 }
 
 impl Refusal {
+    fn new(reason: impl Into<Cow<'static, str>>, whose: Whose) -> Self {
+        Self { reason: reason.into(), whose, remedy: None, passes: false }
+    }
+
     pub(super) fn malformed(what: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason: format!("the broker sent {}", what.into()).into(), whose: Whose::Malformed }
+        Self::new(format!("the broker sent {}", what.into()), Whose::Malformed)
     }
 
     pub(super) fn refused(error: &str) -> Self {
-        Self { reason: format!("the broker said {error:?}").into(), whose: Whose::Broker }
+        Self::new(format!("the broker said {error:?}"), Whose::Broker)
     }
 
     pub(super) fn imposter() -> Self {
-        Self { reason: "the broker does not prove that it knows the password".into(), whose: Whose::Imposter }
+        Self::new("the broker does not prove that it knows the password", Whose::Imposter)
     }
 
     fn no_token(error: &TokenError) -> Self {
-        Self { reason: format!("there is no token: {error}").into(), whose: Whose::Client }
+        #[cfg(feature = "oidc")]
+        if let Some(failure) = error.downcast_ref::<super::oauth::Failure>() {
+            let reason = format!("there is no token: {}", failure.reason);
+            let remedy = Some(failure.remedy.clone());
+            return Self { remedy, passes: failure.passes, ..Self::new(reason, Whose::Client) };
+        }
+        Self::new(format!("there is no token: {error}"), Whose::Client)
     }
 
     fn invalid(what: &'static str) -> Self {
-        Self { reason: what.into(), whose: Whose::Client }
+        Self::new(what, Whose::Client)
     }
 }
 

@@ -2,12 +2,15 @@
 
 mod config;
 mod exchange;
+#[cfg(feature = "oidc")]
+pub(crate) mod oauth;
 mod renewal;
 mod scram;
 #[cfg(test)]
 mod tests;
 mod token;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use ackflow_protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
@@ -29,11 +32,23 @@ pub(super) trait Transport: Send {
     -> impl Future<Output = Result<R::Response, ClientError>> + Send;
 }
 
+/// Gathers what is needed to authenticate, such as a token, which may take a while. Nothing is sent to the broker.
+async fn prepare(sasl: &Sasl) -> Result<Exchange, ClientError> {
+    Exchange::begin(sasl).await.map_err(|refusal| refused(sasl, refusal))
+}
+
 /// Authenticates a connection. Gives how long that holds; `None` means for ever.
 pub(super) async fn authenticate(transport: &mut impl Transport, sasl: &Sasl) -> Result<Option<Duration>, ClientError> {
-    let mechanism = sasl.mechanism();
-    handshake(transport, mechanism).await?;
-    let mut exchange = Exchange::begin(sasl).await.map_err(|refusal| refused(sasl, refusal))?;
+    let exchange = prepare(sasl).await?;
+    perform(transport, sasl, exchange).await
+}
+
+async fn perform(
+    transport: &mut impl Transport,
+    sasl: &Sasl,
+    mut exchange: Exchange,
+) -> Result<Option<Duration>, ClientError> {
+    handshake(transport, sasl.mechanism()).await?;
     let mut message = exchange.first();
     loop {
         let request = SaslAuthenticateRequest { auth_bytes: message.into() };
@@ -102,14 +117,16 @@ fn denied(sasl: &Sasl, code: ErrorCode, message: Option<&str>, said: Option<&str
 }
 
 fn refused(sasl: &Sasl, refusal: Refusal) -> ClientError {
-    let (kind, remedy) = match refusal.whose {
-        Whose::Broker => (ErrorKind::Authentication, remedy(sasl)),
+    let (kind, usual) = match refusal.whose {
+        // As a broker that cannot be reached: it is tried again.
+        _ if refusal.passes => (ErrorKind::Unreachable, remedy(sasl)),
+        Whose::Broker | Whose::Client => (ErrorKind::Authentication, remedy(sasl)),
         Whose::Imposter => {
             (ErrorKind::Authentication, "check that the address is that of your broker: somebody may stand between")
         }
         Whose::Malformed => (ErrorKind::Malformed, "check that the address is that of your broker"),
-        Whose::Client => (ErrorKind::Authentication, remedy(sasl)),
     };
+    let remedy = refusal.remedy.unwrap_or(Cow::Borrowed(usual));
     ClientError::new(kind, DOING, format!("{}: {}", attempt(sasl), refusal.reason)).remedy(remedy)
 }
 

@@ -7,7 +7,7 @@ use ackflow_protocol::wire::Request;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Sasl, Transport, authenticate};
+use super::{Sasl, Transport, perform, prepare};
 use crate::error::{ClientError, ErrorKind};
 use crate::net::negotiate::Versions;
 use crate::net::queue::{Queue, Return};
@@ -41,13 +41,9 @@ pub(in crate::net) async fn keep_authenticated(queue: &Queue, renewal: Option<Re
             (began, Some(lasts)) => sleep_until(began + pause(lasts)).await,
             (_, None) => return std::future::pending().await,
         }
-        let mut transport = Aside { queue, renewal: &renewal };
-        let began = Instant::now();
-        queue.hold(true);
-        let session = authenticate(&mut transport, &renewal.sasl).await;
-        queue.hold(false);
+        let session = renew(queue, &renewal).await;
         match session {
-            Ok(lasts) => {
+            Ok((began, lasts)) => {
                 tracing::debug!(?lasts, "authenticated again");
                 renewal.session = (began, lasts);
             }
@@ -55,6 +51,17 @@ pub(in crate::net) async fn keep_authenticated(queue: &Queue, renewal: Option<Re
             Err(error) => return ClientError::new(ErrorKind::Disconnected, "authenticating again", error.to_string()),
         }
     }
+}
+
+/// Authenticates again. Requests wait only while the broker is asked, not for a token. Gives when the session began, and how long it lasts.
+async fn renew(queue: &Queue, renewal: &Renewal) -> Result<(Instant, Option<Duration>), ClientError> {
+    let exchange = prepare(&renewal.sasl).await?;
+    let mut transport = Aside { queue, renewal };
+    let began = Instant::now();
+    queue.hold(true);
+    let lasts = perform(&mut transport, &renewal.sasl, exchange).await;
+    queue.hold(false);
+    Ok((began, lasts?))
 }
 
 /// How long to leave a session alone.

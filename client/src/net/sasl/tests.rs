@@ -100,10 +100,31 @@ async fn tokens_are_asked_for_and_what_the_broker_says_of_them_is_told() {
     let none = || std::future::ready(Err::<Token, TokenError>("the issuer is down".into()));
     let connecting = connect(&peer, Sasl::OAuthBearer(Tokens(Arc::new(none))));
     let mut wire = peer.accept().await;
-    let asked = wire.request().await;
-    wire.answer(&asked, &SaslHandshakeResponse::default()).await;
+    assert!(wire.try_request().await.is_none(), "nothing is said before there is a token");
     let text = connecting.await.unwrap().unwrap_err().to_string();
     assert!(text.contains("the issuer is down"), "{text}");
+}
+
+/// An endpoint that fails is as a broker that cannot be reached; one that refuses is as a broker that refuses.
+#[cfg(feature = "oidc")]
+#[tokio::test]
+async fn where_there_is_no_token_the_endpoint_is_named_and_calls_go_on_only_where_that_may_pass() {
+    use super::oauth::{Failure, Keeper, Refresh, Source};
+    let source = Source::File { path: "/no/such/token".into(), extensions: BTreeMap::new() };
+    let keeper = Keeper::new(source, Refresh::default(), crate::net::Backoff::new(SOON, SOON));
+    let lasting = Failure { reason: "it refuses".into(), remedy: "ask nicely".into(), passes: false };
+    let refuses = move || std::future::ready(Err::<Token, TokenError>(lasting.clone().into()));
+    for (tokens, kind, expected) in [
+        (Tokens(Arc::new(keeper)), ErrorKind::Unreachable, "/no/such/token: it cannot be read"),
+        (Tokens(Arc::new(refuses)), ErrorKind::Authentication, "there is no token: it refuses; ask nicely"),
+    ] {
+        let peer = Peer::bind().await;
+        let connecting = connect(&peer, Sasl::OAuthBearer(tokens));
+        let mut wire = peer.accept().await;
+        assert!(wire.try_request().await.is_none());
+        let error = connecting.await.unwrap().unwrap_err();
+        assert!(error.kind() == kind && error.to_string().contains(expected), "{error:?}");
+    }
 }
 
 #[tokio::test]
@@ -235,7 +256,7 @@ async fn row_63_requests_wait_while_a_session_is_renewed_and_go_on_in_their_orde
 
 // Mutation: client/src/net/sasl/renewal.rs
 // - Err(error) => return ClientError::new(ErrorKind::Disconnected, "authenticating again", error.to_string()),
-// + Err(_) => renewal.session = (began, None),
+// + Err(_) => renewal.session = (Instant::now(), None),
 #[tokio::test]
 async fn row_63_a_session_that_cannot_be_renewed_ends_the_connection() {
     let peer = Peer::bind().await;
