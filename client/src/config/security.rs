@@ -136,15 +136,7 @@ mod tls {
         let keystore = store(p, wanted, &KEYSTORE)?;
         let (chain, key) =
             (given(p, "ssl.keystore.certificate.chain").map(text), given(p, "ssl.keystore.key").map(text));
-        if wanted && given(p, "ssl.key.password").is_some() {
-            let remedy = "give a private key that is not encrypted, in a file that nobody else can read: openssl pkcs8 -in KEY -out PLAIN_KEY";
-            return Err(ClientError::config(
-                "ssl.key.password",
-                "[hidden]",
-                "encrypted private keys are not read",
-                remedy,
-            ));
-        }
+        let key_password = given(p, "ssl.key.password").map(Secret::new);
         let inline = match (chain, key) {
             (Some(chain), Some(key)) => Some((chain, key)),
             (None, None) => None,
@@ -157,7 +149,8 @@ mod tls {
         };
         let keystore = keystore.map(|file| (file.clone(), file));
         let keys = ["ssl.keystore.location", "ssl.keystore.key"];
-        config.identity = one_of(keystore, inline, keys, wanted)?.map(|(chain, key)| TlsIdentity { chain, key });
+        let identity = one_of(keystore, inline, keys, wanted)?;
+        config.identity = identity.map(|(chain, key)| TlsIdentity { chain, key, key_password });
 
         match p.get("ssl.endpoint.identification.algorithm") {
             None => {}

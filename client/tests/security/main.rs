@@ -4,6 +4,8 @@
 
 mod refusals;
 mod renewal;
+#[cfg(all(feature = "graviola", feature = "oidc"))]
+mod tokens;
 mod ways_in;
 
 use std::collections::BTreeMap;

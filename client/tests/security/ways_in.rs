@@ -56,6 +56,19 @@ async fn real_kafka_pem_may_stand_in_the_properties_themselves() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka --secure"]
+async fn real_kafka_an_encrypted_key_lets_its_client_in_with_its_password() {
+    let encrypted = pem("encrypted.pem");
+    let with = |password| properties("MTLS", &[("ssl.keystore.location", &encrypted), ("ssl.key.password", password)]);
+    enter(&with("changeit")).await.unwrap();
+    for (password, expected) in [("changeme", "it does not decrypt the private key"), ("", "is encrypted")] {
+        let error = enter(&with(password)).await.unwrap_err().to_string();
+        assert!(error.contains("ssl.key.password=") && error.contains(expected), "{error}");
+        assert!(error.contains(&encrypted) && !error.contains("changeme"), "{error}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs a broker: cargo xtask kafka --secure"]
 async fn real_kafka_a_certificate_that_is_replaced_on_disk_serves_the_next_connection() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("client.pem").display().to_string();

@@ -72,7 +72,10 @@ fn stores_of_java_and_contradictions_are_refused() {
             &[ssl, ("ssl.truststore.location", "/a.pem"), ("ssl.truststore.password", "hunter2")],
             "ssl.truststore.password=[hidden]",
         ),
-        (&[ssl, ("ssl.key.password", "hunter2")], "ssl.key.password=[hidden]"),
+        (
+            &[ssl, ("ssl.keystore.location", "/no/key.pem"), ("ssl.key.password", "hunter2")],
+            "/no/key.pem: it cannot be read",
+        ),
         (&[ssl, ("ssl.keystore.key", "hunter2")], "ssl.keystore.certificate.chain=: a value is required"),
         (&[ssl, ("ssl.enabled.protocols", "TLSv1.1")], "ssl.enabled.protocols=TLSv1.1"),
         (&[ssl, ("ssl.truststore.certificates", "hunter2")], "there is no certificate in it"),

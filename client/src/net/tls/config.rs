@@ -41,13 +41,15 @@ pub enum Pem {
     Text(Secret),
 }
 
-/// A client's certificate, those that certify it, and its private key (PKCS#8, PKCS#1 or SEC 1, not encrypted).
+/// A client's certificate, those that certify it, and its private key: PKCS#8, encrypted (PBES2) or not, or PKCS#1 or SEC 1, not encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The certificates, the client's own first.
     pub chain: Pem,
     /// The private key; it may stand in the same file.
     pub key: Pem,
+    /// `ssl.key.password`: what the key is encrypted with, where it is.
+    pub key_password: Option<Secret>,
 }
 
 impl Default for TlsConfig {

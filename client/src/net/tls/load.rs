@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, SupportedCipherSuite, SupportedProtocolVersion};
 
 use super::config::{Identity, Pem, TlsConfig, TlsVersions};
+use super::key;
 use super::provider::Provider;
 use super::verifier;
 use crate::error::ClientError;
@@ -19,6 +20,7 @@ const TRUSTED: &str = "ssl.truststore.location";
 const CHAIN: &str = "ssl.keystore.certificate.chain";
 const KEY: &str = "ssl.keystore.key";
 const KEYSTORE: &str = "ssl.keystore.location";
+const PASSWORD: &str = "ssl.key.password";
 
 /// What connections are made with, and the state of the files that it came from.
 pub(super) struct Loaded {
@@ -147,22 +149,20 @@ fn roots(trusted: Option<&Pem>) -> Result<RootCertStore, ClientError> {
 fn read_identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ClientError> {
     let chain = certificates(CHAIN, &identity.chain)?;
     let text = read(KEY, &identity.key)?;
-    let key = PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        let encrypted = text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED);
-        let (reason, remedy) = match (error, encrypted) {
-            (PemError::NoItemsFound, true) => (
-                "the private key is encrypted".to_owned(),
-                "decrypt it, for example with: openssl pkcs8 -in KEY -out PLAIN_KEY",
-            ),
-            (PemError::NoItemsFound, false) => ("there is no private key in it".to_owned(), PEM_REMEDY),
-            (error, _) => (format!("the private key cannot be read: {error}"), PEM_REMEDY),
-        };
-        unusable(KEY, &identity.key, &reason, remedy)
-    })?;
+    let key =
+        key::read(&text, identity.key_password.as_ref()).map_err(|error| match (error, &identity.key_password) {
+            (key::Unusable { is_password: true, reason, remedy }, password) => {
+                let shown = if password.is_some() { "[hidden]" } else { "" };
+                let reason = match &identity.key {
+                    Pem::File(path) => format!("{reason} of {}", path.display()),
+                    Pem::Text(_) => reason,
+                };
+                ClientError::config(PASSWORD, shown, &reason, remedy)
+            }
+            (key::Unusable { reason, remedy, .. }, _) => unusable(KEY, &identity.key, &reason, remedy),
+        })?;
     Ok((chain, key))
 }
-
-const ENCRYPTED: &[u8] = b"BEGIN ENCRYPTED PRIVATE KEY";
 
 /// All certificates of a text, of which there has to be one.
 fn certificates(setting: &str, pem: &Pem) -> Result<Vec<CertificateDer<'static>>, ClientError> {
@@ -175,7 +175,7 @@ fn certificates(setting: &str, pem: &Pem) -> Result<Vec<CertificateDer<'static>>
     }
 }
 
-const PEM_REMEDY: &str = "give PEM text (-----BEGIN ...); a Java keystore is turned into it by keytool -exportcert -rfc for certificates, or \
+pub(super) const PEM_REMEDY: &str = "give PEM text (-----BEGIN ...); a Java keystore is turned into it by keytool -exportcert -rfc for certificates, or \
                           openssl pkcs12 -nodes for PKCS12 files";
 
 fn read(setting: &str, pem: &Pem) -> Result<Vec<u8>, ClientError> {

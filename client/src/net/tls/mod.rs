@@ -2,6 +2,7 @@
 
 mod config;
 mod failure;
+mod key;
 mod load;
 mod provider;
 mod verifier;

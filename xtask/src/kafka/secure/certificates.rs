@@ -20,7 +20,7 @@ const LEAVES: [(&str, &[&str], &str); 5] = [
 const HERE: &str = "DNS:localhost,IP:127.0.0.1";
 
 /// Makes an authority (`ca.pem`), one that nobody trusts (`stranger-ca.pem`) and what the former certifies: `NAME.pem` holds key and certificate, `NAME.p12` the
-/// same for Java. `expired.pem` was valid in 2020, `stranger.pem` is a client's of the other authority.
+/// same for Java. `expired.pem` was valid in 2020, `stranger.pem` is a client's of the other authority, `encrypted.pem` is `client.pem` with its key encrypted.
 pub(in crate::kafka) fn make(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     fs::write(folder.join("ca.cnf"), CA_CONFIG)?;
@@ -41,7 +41,11 @@ pub(in crate::kafka) fn make(folder: &Path) -> Result<()> {
     }
     leaf(folder, "stranger-ca", "stranger", &["rsa:2048"], "DNS:client", &["-days", "30"])?;
     let in_2020 = ["-startdate", "20200101000000Z", "-enddate", "20210101000000Z"];
-    leaf(folder, "ca", "expired", &["rsa:2048"], HERE, &in_2020)
+    leaf(folder, "ca", "expired", &["rsa:2048"], HERE, &in_2020)?;
+    let password = format!("pass:{PASSWORD}");
+    openssl(folder, &["pkcs8", "-topk8", "-in", "client.key", "-out", "encrypted.key", "-passout", &password])?;
+    let both = fs::read_to_string(folder.join("encrypted.key"))? + &fs::read_to_string(folder.join("client.crt"))?;
+    Ok(fs::write(folder.join("encrypted.pem"), both)?)
 }
 
 /// Just enough for `openssl ca`, which alone can set both ends of a certificate's time.
