@@ -73,7 +73,7 @@ async fn run(mechanism: &str, jaas: &str) {
         }
     }
     let (sent, longest) = sent.unwrap();
-    assert!(sent > 100 && twice == 0, "{mechanism}: {sent} sent, {twice} came twice");
+    assert!(sent > 20 && twice == 0, "{mechanism}: {sent} sent, {twice} came twice");
     assert!(longest < Duration::from_secs(2), "{mechanism}: one waited {longest:?}");
     consumer.close(Duration::from_secs(10)).await.unwrap();
 }
