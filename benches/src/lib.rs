@@ -1,5 +1,7 @@
 //! What the programs here need of a cluster before they measure.
 
+pub mod secure;
+
 use ackflow_client::Admin;
 use ackflow_client::admin::{ConfigChange, ConfigResource, NewTopic};
 use anyhow::{Context, Result};

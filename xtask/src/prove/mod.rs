@@ -23,6 +23,7 @@ mod perf_core;
 mod perf_share;
 mod records_interop;
 mod schema_oracle;
+mod security;
 mod sim;
 mod tail_latency;
 mod vectors_all;
@@ -72,6 +73,7 @@ pub static ALL: &[Proof] = &[
     sim::PROOF,
     cancel::PROOF,
     growth::PROOF,
+    security::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
