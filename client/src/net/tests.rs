@@ -282,6 +282,9 @@ async fn row_61_callers_that_go_away_leave_the_connection_whole() {
     }
 }
 
+// Mutation: client/src/net/frames.rs
+// - return front.advance(count);
+// + return front.clear();
 #[tokio::test]
 async fn row_61_a_large_request_to_a_slow_reader_arrives_whole_though_its_caller_has_gone() {
     let (connection, mut wire) = pair(&NetConfig::default()).await;

@@ -13,7 +13,7 @@ pub(super) const PROOF: Proof = Proof {
 
 /// The catalogue's rows that touch what is built: share consumer (1-35, 74), codec and batches (36-51), the idempotent
 /// producer (59, 60), the network without TLS and SASL (61, 62, 67, 75), the sink runtime (68-71). Not yet: transactions
-/// (53-58), authentication (63-65).
+/// (53-58). Authentication (63-65) has listeners of its own: `faults-net`.
 const ROWS: [u32; 51] = [
     1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 15, 16, 17, 18, 19, 20, 22, 23, 24, 26, 27, 28, 31, 32, 33, 35, 36, 37, 39, 41,
     42, 43, 45, 46, 47, 48, 49, 50, 51, 59, 60, 61, 62, 67, 68, 69, 70, 71, 74, 75,

@@ -12,6 +12,7 @@ mod demo;
 mod fair;
 mod faults_codec;
 mod faults_core;
+mod faults_net;
 mod faults_share;
 mod file_sink;
 mod file_sink_kill;
@@ -62,6 +63,7 @@ pub static ALL: &[Proof] = &[
     faults_core::PROOF,
     faults_codec::PROOF,
     faults_share::PROOF,
+    faults_net::PROOF,
     tail_latency::PROOF,
     cold_start::PROOF,
     fair::PROOF,

@@ -228,6 +228,9 @@ async fn a_cluster_that_was_never_reached_is_given_up_long_before_the_timeout_of
     assert!(error.to_string().contains("bootstrap.servers"), "{error}");
 }
 
+// Mutation: client/src/net/pool.rs
+// - } else if *in_vain_since.get_or_insert(began) + self.0.config.rebootstrap_trigger <= Instant::now()
+// + } else if *in_vain_since.get_or_insert(began) <= Instant::now()
 #[tokio::test]
 async fn row_67_brokers_that_answer_in_vain_for_too_long_are_forgotten() {
     let (seed, node) = (Peer::bind().await, Peer::bind().await);
@@ -245,6 +248,9 @@ async fn row_67_brokers_that_answer_in_vain_for_too_long_are_forgotten() {
     assert_eq!(pool.ids(), [9]);
 }
 
+// Mutation: client/src/net/pool.rs
+// - let bootstrap = if known == 0 || self.0.config.rebootstraps() { &self.0.bootstrap[..] } else { &[] };
+// + let bootstrap = &self.0.bootstrap[..];
 #[tokio::test]
 async fn row_67_without_recovery_the_known_brokers_stay_and_the_error_says_so() {
     let seed = Peer::bind().await;

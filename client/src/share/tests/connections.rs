@@ -44,7 +44,8 @@ async fn next(connections: &mut Connections) -> Vec<Outcome> {
 }
 
 async fn connected(connections: &mut Connections, peer: &Peer) -> Wire {
-    let (wire, ()) = tokio::join!(peer.accept(), async {
+    let accepted = tokio::time::timeout(Duration::from_secs(10), peer.accept());
+    let (wire, ()) = tokio::join!(accepted, async {
         let mut outcomes = next(connections).await;
         while outcomes.is_empty() {
             // Nothing follows from the end of a connection that was given up before.
@@ -52,7 +53,7 @@ async fn connected(connections: &mut Connections, peer: &Peer) -> Wire {
         }
         assert!(matches!(outcomes[..], [Outcome::Connected(_, _, Ok(Some(2)))]), "{outcomes:?}");
     });
-    wire
+    wire.expect("that peer is connected to")
 }
 
 #[tokio::test]
@@ -220,6 +221,9 @@ async fn knowing(seed: &Peer, node: &Peer, change: impl FnOnce(&mut ClientConfig
     connections
 }
 
+// Mutation: client/src/share/brokers.rs
+// - is_over && config.rebootstraps() && !self.named.is_empty()
+// + is_over && config.rebootstraps() && self.named.is_empty()
 #[tokio::test]
 async fn row_67_a_consumer_that_asks_for_metadata_in_vain_starts_again_from_the_bootstrap_servers() {
     let (seed, node) = (Peer::bind().await, Peer::bind().await);

@@ -22,8 +22,13 @@ pub(in crate::prove) enum Mutated {
 
 /// Runs the tests of these rows, on a real Kafka where they need one, and the tests named in `also`.
 pub(in crate::prove) fn prove(rows: &[u32], also: &[&str], mutated: Mutated) -> Result<Verdict> {
+    prove_on(&Options { fast: true, ..Options::default() }, rows, also, mutated)
+}
+
+/// The same on such a Kafka.
+pub(in crate::prove) fn prove_on(options: &Options, rows: &[u32], also: &[&str], mutated: Mutated) -> Result<Verdict> {
     let recorded = known_tests()?;
-    let cluster = Cluster::start(&Options { fast: true, ..Options::default() })?;
+    let cluster = Cluster::start(options)?;
     let mut tests = cargo();
     tests.args(["test", "--workspace", "--no-fail-fast", "--", "--include-ignored"]);
     tests.args(rows.iter().map(|row| format!("row_{row:02}_"))).args(also);
