@@ -127,6 +127,19 @@ impl Driver {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Answered(id, result) => {
+                    let due = match &result {
+                        Ok(_) => {
+                            self.reach.answered();
+                            None
+                        }
+                        Err(Failed { error, .. }) if error.kind() == ErrorKind::Disconnected => {
+                            self.reach.cut_off(now, error)
+                        }
+                        Err(_) => None,
+                    };
+                    if let Some(error) = due {
+                        self.tell(Notice::Failed { error, fatal: false });
+                    }
                     let result = result.map_err(|Failed { error, speaks }| {
                         match error.kind() {
                             ErrorKind::Malformed => tracing::warn!("{error}"),

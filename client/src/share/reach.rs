@@ -2,7 +2,7 @@
 //!
 //! Kafka's own client tries for ever and only logs. A program that was given a wrong address should hear of it, and one
 //! that loses its brokers for a while should not: an error is due when a kind of connection has never been made though
-//! it was tried for a while, or as soon as a broker refuses who this client is, and again after each further while. From the first success on, only the log tells, unless
+//! it was tried for a while (or was, and ends each time before anything is answered), or as soon as a broker refuses who this client is, and again after each further while. From the first success on, only the log tells, unless
 //! the consumer may not look for other brokers than those that it knew (`metadata.recovery.strategy=none`), or a broker
 //! refuses it.
 
@@ -51,6 +51,8 @@ impl Reach {
         result: Result<(), ClientError>,
     ) -> Option<ClientError> {
         let (attempts, patience) = match role {
+            // A broker that wants to know who asks takes the connection, and ends it at the first question.
+            Role::Any if result.is_ok() && matches!(self.any, Attempts::Never(_)) => return None,
             Role::Any => (&mut self.any, self.patience),
             Role::Coordinator(_) => (&mut self.coordinator, NAMED_PATIENCE),
             Role::Session(_) => (&mut self.session, NAMED_PATIENCE),
@@ -82,6 +84,21 @@ impl Reach {
                 tracing::debug!("{error}");
                 None
             }
+        }
+    }
+
+    /// A broker has answered.
+    pub(super) fn answered(&mut self) {
+        if let Attempts::Never(_) = self.any {
+            self.any = Attempts::Reached;
+        }
+    }
+
+    /// A broker has ended a connection instead of answering: the error that is due, if one is. Where one has answered before, that is nothing to tell.
+    pub(super) fn cut_off(&mut self, now: Instant, error: &ClientError) -> Option<ClientError> {
+        match self.any {
+            Attempts::Never(_) => self.attempted(Role::Any, now, now, Err(error.clone())),
+            Attempts::Reached | Attempts::Lost => None,
         }
     }
 }
@@ -118,6 +135,7 @@ mod tests {
             let mut reach = Reach::new(PATIENCE, false);
             if reached {
                 reach.attempted(Role::Any, start, start, Ok(()));
+                reach.answered();
             }
             let mut heard = Vec::new();
             for second in 0..12 {
@@ -128,6 +146,26 @@ mod tests {
             }
             assert_eq!(heard, if reached { vec![0] } else { vec![0, 5, 10] });
         }
+    }
+
+    // Mutation: client/src/share/reach.rs
+    // - Role::Any if result.is_ok() && matches!(self.any, Attempts::Never(_)) => return None,
+    // + Role::Any if false => return None,
+    #[test]
+    fn who_is_let_in_and_never_answered_hears_of_it_every_few_seconds() {
+        let start = Instant::now();
+        let mut reach = Reach::new(PATIENCE, false);
+        let closed =
+            ClientError::new(ErrorKind::Disconnected, "waiting for an answer", "the broker closed the connection");
+        let mut heard = Vec::new();
+        for second in 0..12 {
+            let now = start + Duration::from_secs(second);
+            assert!(reach.attempted(Role::Any, now, now, Ok(())).is_none());
+            heard.extend(reach.cut_off(now, &closed).map(|_| second));
+        }
+        assert_eq!(heard, [5, 10]);
+        reach.answered();
+        assert!(reach.cut_off(start + Duration::from_secs(60), &closed).is_none());
     }
 
     #[test]
@@ -142,6 +180,7 @@ mod tests {
         let start = Instant::now();
         let mut reach = Reach::new(PATIENCE, false);
         assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
+        reach.answered();
         for second in 0..600 {
             let now = start + Duration::from_secs(second);
             assert!(reach.attempted(Role::Any, now, now, failure()).is_none());
@@ -154,6 +193,7 @@ mod tests {
         let mut reach = Reach::new(PATIENCE, true);
         for _ in 0..2 {
             assert!(reach.attempted(Role::Any, start, start, Ok(())).is_none());
+            reach.answered();
             assert!(reach.attempted(Role::Session(1), start, start, failure()).is_none());
             let heard = (0..60).filter(|_| reach.attempted(Role::Any, start, start, failure()).is_some()).count();
             assert_eq!(heard, 1);

@@ -73,3 +73,16 @@ async fn real_kafka_a_share_consumer_hears_of_a_wrong_password_at_once_and_does_
     assert_eq!(error.kind(), ErrorKind::Authentication);
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
+
+#[tokio::test]
+#[ignore = "needs a broker: cargo xtask kafka --secure"]
+async fn real_kafka_a_share_consumer_that_does_not_say_who_it_is_hears_what_to_set() {
+    let mut properties = properties("SASL_PLAINTEXT", &[("security.protocol", "PLAINTEXT")]);
+    properties.insert("group.id".into(), "nobody".into());
+    let mut consumer = OwnedShareConsumer::new(ShareConsumerConfig::from_properties(&properties).unwrap()).unwrap();
+    consumer.subscribe(["nothing"]).unwrap();
+    let began = Instant::now();
+    let error = consumer.poll(Duration::from_secs(20)).await.unwrap_err();
+    check("share consumer", &error, &["closed the connection", "security.protocol=SASL_PLAINTEXT or SASL_SSL"]);
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+}
