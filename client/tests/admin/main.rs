@@ -12,14 +12,16 @@ mod offsets;
 mod partitions;
 mod scram;
 mod share_groups;
+#[path = "../support/mod.rs"]
+mod support;
 mod transactions;
 
 use std::env;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
 
 use ackflow_client::admin::{Admin, NewTopic, TopicPartition};
 use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
+
+use support::{eventually, unique};
 
 fn servers() -> String {
     env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka")
@@ -27,11 +29,6 @@ fn servers() -> String {
 
 fn admin() -> Admin {
     Admin::new(ClientConfig::new(&servers()).unwrap())
-}
-
-/// A name that no other test has.
-fn unique(prefix: &str) -> String {
-    format!("{prefix}-{:x}", RandomState::new().build_hasher().finish())
 }
 
 /// A new topic of its own, which the brokers know.
@@ -55,15 +52,4 @@ async fn produce(topic: &str, count: i64) {
 
 fn partition(topic: &str, index: i32) -> TopicPartition {
     TopicPartition::new(topic, index)
-}
-
-/// Brokers learn of changes a moment after the controller has made them.
-async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..1000 {
-        if let Some(found) = look().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{what} did not come within 20 s");
 }

@@ -6,12 +6,13 @@
 mod admin;
 mod java;
 mod producer;
+#[path = "../support/mod.rs"]
+mod support;
 mod telemetry;
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
-
 use ackflow_testkit::EmbeddedBroker;
+
+use support::{eventually, unique};
 
 /// Makes three tests of each case, which gets the bootstrap servers.
 macro_rules! cases {
@@ -67,20 +68,4 @@ cases! {
     producer::a_partition_that_does_not_exist_is_refused;
     producer::a_topic_that_is_deleted_and_created_again_is_produced_to;
     producer::records_of_many_tasks_are_all_written_in_the_order_of_each;
-}
-
-/// Brokers learn of changes a moment after the controller has made them.
-async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..500 {
-        if let Some(found) = look().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{what} did not come within 10 s");
-}
-
-/// A name that no other test has.
-fn unique(prefix: &str) -> String {
-    format!("{prefix}-{:x}", RandomState::new().build_hasher().finish())
 }

@@ -19,6 +19,7 @@ use ackflow_testkit::EmbeddedBroker;
 use ackflow_testkit::core::ShareRecordState;
 
 use crate::journal::Journal;
+use crate::support::{eventually, unique};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -233,22 +234,6 @@ impl Cluster {
         let lag = |partition: i32| offsets.iter().find(|o| o.topic == self.topic && o.partition == partition)?.lag;
         produced.into_iter().map(lag).sum()
     }
-}
-
-/// Looks every 20 ms until something is there.
-pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..1000 {
-        if let Some(found) = look().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{what} did not come within 20 s");
-}
-
-fn unique(prefix: &str) -> String {
-    use std::hash::{BuildHasher, RandomState};
-    format!("{prefix}-{:016x}", RandomState::new().hash_one(0))
 }
 
 /// The records that came, each of which may come once.

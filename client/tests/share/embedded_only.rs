@@ -14,7 +14,8 @@ use ackflow_testkit::core::{FaultAction, FaultRule, ShareRecordState, ShareRecor
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 
-use crate::cluster::{Cluster, SECOND, eventually, within_a_minute};
+use crate::cluster::{Cluster, SECOND, within_a_minute};
+use crate::support::eventually;
 
 // Mutation: protocol/src/machine/share_consumer/node.rs
 // - self.session.id() == session && self.session.is_open()

@@ -7,7 +7,8 @@ use std::process::Command;
 use ackflow_client::admin::NewTopic;
 use ackflow_client::share::AckError;
 
-use crate::cluster::{Cluster, SECOND, eventually, within_a_minute};
+use crate::cluster::{Cluster, SECOND, within_a_minute};
+use crate::support::eventually;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs three brokers of a real Kafka, and kills one"]

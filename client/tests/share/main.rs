@@ -16,6 +16,8 @@ mod old_brokers;
 mod rebootstrap;
 mod renewal;
 mod subscriptions;
+#[path = "../support/mod.rs"]
+mod support;
 mod throttling;
 mod unreadable;
 

@@ -6,7 +6,8 @@ use ackflow_client::share::{OwnedShareConsumer, ShareConsumer};
 use ackflow_client::{ClientError, ErrorKind};
 use ackflow_protocol::wire::ErrorCode;
 
-use crate::cluster::{Cluster, SECOND, Seen, eventually};
+use crate::cluster::{Cluster, SECOND, Seen};
+use crate::support::eventually;
 
 /// Accepts what comes until nothing has come for two seconds.
 async fn consume(mut consumer: OwnedShareConsumer) -> Vec<(i32, i64)> {

@@ -6,7 +6,8 @@ use ackflow_client::ErrorKind;
 use ackflow_client::share::OwnedShareConsumer;
 use ackflow_protocol::wire::Uuid;
 
-use crate::cluster::{Cluster, SECOND, eventually};
+use crate::cluster::{Cluster, SECOND};
+use crate::support::eventually;
 
 /// The topics of the partitions that the consumer serves.
 fn topics(consumer: &OwnedShareConsumer) -> Vec<String> {
