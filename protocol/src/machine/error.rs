@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
-    machine::types::{BrokerAddress, TopicIdPartition},
+    machine::{
+        consumer::ConsumerFault,
+        types::{BrokerAddress, TopicIdPartition},
+    },
     wire::ErrorCode,
 };
 
@@ -38,6 +41,7 @@ impl MachineError {
             Kind::SessionLimit { .. } => Some(ErrorCode::SHARE_SESSION_LIMIT_REACHED),
             Kind::MemberTaken { .. } => Some(ErrorCode::INVALID_SHARE_SESSION_EPOCH),
             Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
+            Kind::Consumer(fault) => fault.code(),
             Kind::PollInterval { .. } | Kind::AcquiredRange { .. } | Kind::Unreadable { .. } => None,
         }
     }
@@ -213,6 +217,10 @@ pub enum MachineErrorKind {
         /// Name of the API.
         api: &'static str,
     },
+
+    /// What only a consumer of partitions can meet.
+    #[error(transparent)]
+    Consumer(ConsumerFault),
 
     /// The application did not poll in time, and the member left its group. It joins again at the next poll.
     #[error(

@@ -13,6 +13,8 @@
 //!
 //! Under a subscription by pattern all topics are asked for instead (`matching.rs`), and by name only what became wrong meanwhile.
 
+mod look_up;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,

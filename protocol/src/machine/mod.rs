@@ -1,15 +1,16 @@
-//! State machines of a share-group client, with no I/O.
+//! State machines of a client of share groups and consumer groups, with no I/O.
 //!
 //! A machine has commands, `handle_*(now, ..)` for what comes from outside, and `poll(now)`, which says what to do
 //! next: send a request, tell an event, or wait until an instant. The law: **after each command or input, poll until it
 //! says wait.** Time comes in as an argument and randomness (the jitter of backoff) from a seed, so every situation can
 //! be played in virtual time.
 //!
-//! [`ShareConsumerMachine`] is the one that a driver runs.
+//! [`ShareConsumerMachine`] and [`ConsumerMachine`](consumer::ConsumerMachine) are those that a driver runs.
 
 pub(crate) mod ack_ledger;
 pub(crate) mod acquisition;
 mod backoff;
+pub mod consumer;
 pub(crate) mod coordinator;
 pub(crate) mod error;
 mod matching;

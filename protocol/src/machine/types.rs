@@ -290,6 +290,8 @@ pub enum Destination {
     /// A leader, over the connection of this member's session with it, which carries nothing else. A broker ties the
     /// session to the connection.
     Session(BrokerAddress),
+    /// A leader, over a connection that carries no fetches: a question is not to wait behind one that the broker holds.
+    Leader(BrokerAddress),
 }
 
 /// A request that the driver has to send.
@@ -344,7 +346,7 @@ pub struct RequestId(pub u64);
 
 /// What the driver does next. After each call that changes the machine, poll until `Wait`.
 #[derive(Debug, Clone)]
-pub enum Output {
+pub enum Output<R = ClientRequest, E = Event> {
     /// Send the request; then call `handle_response` once with its id.
     Send {
         /// Names the request.
@@ -352,13 +354,13 @@ pub enum Output {
         /// Where to.
         to: Destination,
         /// What.
-        request: ClientRequest,
+        request: R,
         /// The lowest version of the API that does what the machine wants. Where the broker and the driver agree on a lower one,
         /// nothing may be sent, and the answer is [`RequestFailure::UnsupportedVersion`].
         least_version: i16,
     },
     /// Tell the application.
-    Event(Event),
+    Event(E),
     /// Nothing to do until then (`None`: until the next input).
     Wait(Option<Instant>),
 }

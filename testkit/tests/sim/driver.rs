@@ -97,6 +97,7 @@ impl Driver {
             Destination::Any => (Role::Any, None),
             Destination::Coordinator(address) => (Role::Coordinator(address.node), Some(node_of(address.port))),
             Destination::Session(address) => (Role::Session(address.node), Some(node_of(address.port))),
+            Destination::Leader(_) => unreachable!("a share consumer asks leaders in sessions alone"),
         };
         match self.slots.get_mut(&role) {
             Some(Slot::Connecting { waiting, .. }) => waiting.push((id, request)),

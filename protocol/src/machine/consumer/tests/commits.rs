@@ -1,0 +1,211 @@
+//! What is committed, when, and what becomes of it.
+
+use super::rig::*;
+use crate::{
+    machine::{
+        MachineErrorKind, RequestFailure,
+        consumer::{Answer, ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets},
+    },
+    messages::offset_commit::{
+        OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+    },
+    wire::ErrorCode,
+};
+
+fn refused(code: ErrorCode) -> ConsumerResponse {
+    let partitions = vec![OffsetCommitResponsePartition { partition_index: 0, error_code: code }];
+    let topic_id = super::cluster::TOPIC;
+    let topics = vec![OffsetCommitResponseTopic { topic_id, name: String::new(), partitions }];
+    ConsumerResponse::OffsetCommit(OffsetCommitResponse { topics, ..Default::default() })
+}
+
+fn said(sent: &Sent) -> &OffsetCommitRequest {
+    match &sent.request {
+        ConsumerRequest::OffsetCommit(request) => request,
+        request => panic!("a commit was expected: {request:?}"),
+    }
+}
+
+/// A member that has taken ten records and committed nothing.
+fn rig(auto: bool) -> Rig {
+    let mut rig = Rig::joined(&[1], |options| options.auto_commit = auto.then(|| ms(5_000)));
+    rig.cluster.logs[0].end = 30;
+    rig.serve();
+    assert_eq!(rig.take_part(0).len(), 10);
+    rig
+}
+
+#[test]
+fn a_commit_is_of_what_was_handed_out_with_its_leader_epoch_as_the_member() {
+    let mut rig = rig(false);
+    let id = rig.machine.commit(rig.now, None);
+    rig.drain();
+    let sent = rig.sent.iter().find(|sent| is_commit(&sent.request)).unwrap();
+    let request = said(sent);
+    assert_eq!((request.generation_id_or_member_epoch, request.member_id.as_str()), (1, "member"));
+    let partition = &request.topics[0].partitions[0];
+    assert_eq!((partition.committed_offset, partition.committed_leader_epoch), (10, 5));
+    rig.serve();
+    let (answered, result) = rig.answers.pop().unwrap();
+    assert_eq!(answered, id);
+    assert!(matches!(result, Ok(Answer::Committed(offsets)) if offsets.len() == 1));
+}
+
+// Mutation: protocol/src/machine/consumer/mod.rs
+// - self.commit_by_itself(now);
+// + _ = &self.auto_commit_at;
+#[test]
+fn what_is_committed_by_itself_is_what_earlier_polls_handed_out() {
+    let mut rig = rig(true);
+    rig.now += ms(6_000);
+    rig.drain();
+    assert!(!rig.sent.iter().any(|sent| is_commit(&sent.request)), "the application may be at work on it");
+    rig.polled();
+    rig.take_part(0);
+    let commit = rig.take(is_commit);
+    assert_eq!(said(&commit).topics[0].partitions[0].committed_offset, 10);
+}
+
+#[test]
+fn what_was_committed_is_not_committed_by_itself_again() {
+    let mut rig = rig(true);
+    rig.sleep(ms(6_000));
+    rig.polled();
+    rig.serve();
+    let before = rig.log.iter().filter(|sent| is_commit(&sent.request)).count();
+    rig.sleep(ms(6_000));
+    rig.polled();
+    rig.serve();
+    assert_eq!(before, 1);
+    assert_eq!(rig.log.iter().filter(|sent| is_commit(&sent.request)).count(), before);
+}
+
+#[test]
+fn a_stale_epoch_is_tried_again_with_the_one_of_the_next_heartbeat() {
+    let mut rig = rig(false);
+    rig.machine.commit(rig.now, None);
+    rig.drain();
+    rig.cluster.reassign(&[0]);
+    rig.cluster.epoch = 6;
+    while rig.cluster.epoch == 6 {
+        if rig.sent.iter().any(|sent| is_commit(&sent.request)) {
+            let commit = rig.take(is_commit);
+            rig.answer(&commit, refused(ErrorCode::STALE_MEMBER_EPOCH));
+        }
+        rig.now = rig.wait.unwrap();
+        rig.drain();
+        if let Some(at) = rig.sent.iter().position(|sent| is_heartbeat(&sent.request)) {
+            rig.serve_at(at);
+        }
+    }
+    rig.sleep(ms(5_000));
+    let last = rig.log.iter().rev().find(|sent| is_commit(&sent.request)).unwrap();
+    assert_eq!(said(last).generation_id_or_member_epoch, 7);
+    assert!(rig.answers.pop().unwrap().1.is_ok());
+}
+
+#[test]
+fn a_commit_of_a_member_that_is_none_any_more_is_an_error_that_says_so() {
+    let mut rig = rig(false);
+    rig.machine.commit(rig.now, None);
+    rig.drain();
+    let commit = rig.take(is_commit);
+    rig.answer(&commit, refused(ErrorCode::UNKNOWN_MEMBER_ID));
+    let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
+    assert!(matches!(kind, MachineErrorKind::Consumer(ConsumerFault::NotMember { .. })));
+}
+
+#[test]
+fn what_the_coordinator_refuses_for_good_names_the_partition() {
+    let mut rig = rig(false);
+    rig.machine.commit(rig.now, None);
+    rig.drain();
+    let commit = rig.take(is_commit);
+    rig.answer(&commit, refused(ErrorCode::OFFSET_METADATA_TOO_LARGE));
+    let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
+    let expected = ConsumerFault::Commit { partition: partition(0), code: ErrorCode::OFFSET_METADATA_TOO_LARGE };
+    assert_eq!(kind, MachineErrorKind::Consumer(expected));
+}
+
+#[test]
+fn commits_are_sent_one_after_the_other_and_tried_again_until_their_time_is_over() {
+    let mut rig = rig(false);
+    let first = rig.machine.commit(rig.now, None);
+    let second = rig.machine.commit(rig.now, Some([(partition(0), OffsetAndMetadata::new(3))].into()));
+    rig.drain();
+    for _ in 0..3 {
+        let commit = rig.take(is_commit);
+        assert_eq!(said(&commit).topics[0].partitions[0].committed_offset, 10);
+        rig.fail(&commit, RequestFailure::TimedOut);
+        rig.sent.retain(|sent| !is_commit(&sent.request));
+        while !rig.sent.iter().any(|sent| is_commit(&sent.request)) {
+            rig.now = rig.wait.unwrap();
+            rig.drain();
+            if let Some(at) = rig.sent.iter().position(|sent| !is_commit(&sent.request) && !is_fetch(&sent.request)) {
+                rig.serve_at(at);
+            }
+        }
+    }
+    rig.serve();
+    let ended: Vec<_> = rig.answers.iter().map(|(id, result)| (*id, result.is_ok())).collect();
+    assert_eq!(ended, [(first, true), (second, true)]);
+    assert_eq!(rig.cluster.committed[&0].0, 3);
+}
+
+#[test]
+fn a_commit_that_is_never_answered_ends_with_its_time() {
+    let mut rig = rig(false);
+    rig.machine.commit(rig.now, None);
+    rig.drain();
+    let commit = rig.take(is_commit);
+    rig.now += ms(59_000);
+    rig.fail(&commit, RequestFailure::TimedOut);
+    rig.now += ms(2_000);
+    rig.drain();
+    let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
+    assert!(matches!(kind, MachineErrorKind::Consumer(ConsumerFault::TimedOut { .. })), "{kind}");
+}
+
+#[test]
+fn closing_commits_before_it_leaves() {
+    let mut rig = rig(true);
+    rig.machine.close(rig.now, Offsets::new(), true);
+    rig.drain();
+    assert!(rig.heartbeats().iter().all(|heartbeat| heartbeat.member_epoch >= 0));
+    rig.serve();
+    assert!(rig.closed);
+    assert_eq!(rig.cluster.committed[&0].0, 10);
+    assert_eq!(rig.heartbeats().pop().unwrap().member_epoch, -1);
+}
+
+#[test]
+fn closing_without_a_commit_leaves_the_group_as_it_was() {
+    let mut rig = rig(true);
+    rig.machine.close(rig.now, Offsets::new(), false);
+    rig.drain();
+    rig.serve();
+    assert!(rig.closed && rig.cluster.committed.is_empty());
+}
+
+#[test]
+fn without_a_membership_offsets_are_committed_as_nobody() {
+    let mut rig = Rig::with(&[1], |_| {});
+    rig.machine.assign(rig.now, &[partition(0)], 1);
+    rig.machine.commit(rig.now, Some([(partition(0), OffsetAndMetadata::new(3))].into()));
+    rig.drain();
+    rig.serve();
+    let sent = rig.log.iter().find(|sent| is_commit(&sent.request)).unwrap();
+    assert_eq!((said(sent).generation_id_or_member_epoch, said(sent).member_id.as_str()), (-1, ""));
+    assert_eq!(rig.cluster.committed[&0].0, 3);
+    assert!(rig.heartbeats().is_empty());
+}
+
+#[test]
+fn without_a_group_nothing_can_be_committed() {
+    let mut rig = Rig::with(&[1], |options| options.group_id = None);
+    rig.machine.assign(rig.now, &[partition(0)], 1);
+    rig.machine.commit(rig.now, Some([(partition(0), OffsetAndMetadata::new(3))].into()));
+    rig.drain();
+    let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
+    assert_eq!(kind, MachineErrorKind::Consumer(ConsumerFault::NoGroup));
+}
