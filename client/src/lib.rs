@@ -3,6 +3,7 @@
 //! Everything here needs a tokio runtime with I/O and time enabled.
 
 pub mod admin;
+mod cluster;
 pub mod config;
 pub mod deserialize;
 mod error;

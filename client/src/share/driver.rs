@@ -14,15 +14,15 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep_until;
 
 use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
-use super::connections::{Connections, Done, Failed, Outcome};
 use super::conversation::Heard;
+use super::dialogue::{Connections, Done, Outcome};
 use super::failures;
 use super::link::{Acknowledgement, Answer, Command, Notice};
 use super::lock::{Grip, KeptLock, Renewal};
 use super::part::{Part, Source};
 use super::ranges;
-use super::reach::Reach;
 use super::subscription::Subscription;
+use crate::cluster::{Failed, Reach};
 use crate::error::{ClientError, ErrorKind, RecordRange};
 use crate::metrics::ShareMetrics;
 

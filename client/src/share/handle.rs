@@ -16,15 +16,14 @@ use tokio::time::timeout_at;
 use tracing::Instrument;
 
 use super::acks::{Acknowledged, CommitResults, TopicPartition};
-use super::alarm::Alarm;
 use super::buffer::Buffer;
 use super::config::ShareConsumerConfig;
-use super::connections::Connections;
+use super::dialogue::Connections;
 use super::driver::{Driver, Status};
-use super::identity;
 use super::link::{Acknowledgement, Command, Link, Notice, closed};
 use super::part::Part;
 use super::subscription::{SUBSCRIBING, Subscription};
+use crate::cluster::{self, Alarm};
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::ShareMetrics;
 use crate::net::{Pool, random};
@@ -69,7 +68,7 @@ impl Handle {
             ClientError::new(ErrorKind::Invalid, "starting a share consumer", "there is no tokio runtime here")
                 .remedy("call this inside a tokio runtime that has I/O and time enabled")
         })?;
-        let member_id = config.member_id.clone().unwrap_or_else(identity::member_id);
+        let member_id = config.member_id.clone().unwrap_or_else(cluster::member_id);
         let machine = ShareConsumerMachine::new(Instant::now(), random(), config.options(&member_id));
         let (link, commands) = Link::new();
         let (sender, notices) = mpsc::unbounded_channel();

@@ -26,27 +26,23 @@
 //! never a record at a time. What waits to be handed out lies with the consumer, so that a poll that is dropped has taken nothing.
 
 mod acks;
-mod alarm;
-mod brokers;
 mod buffer;
 mod config;
-mod connections;
 mod consumer;
 mod conversation;
 mod decisions;
 mod delivery;
+mod dialogue;
 mod driver;
 mod failures;
 mod for_each;
 mod handle;
-mod identity;
 mod lent;
 mod link;
 mod lock;
 mod owned;
 mod part;
 mod ranges;
-mod reach;
 mod record;
 mod records;
 mod subscription;

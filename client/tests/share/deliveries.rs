@@ -208,7 +208,7 @@ pub(crate) async fn row_18_what_other_tasks_have_decided_goes_out_before_the_mem
     cluster.no_lag_is_left().await;
 }
 
-// Mutation: client/src/share/connections.rs
+// Mutation: client/src/cluster/connections.rs
 // - outcomes.push(Outcome::Answered(id, result));
 // + if is_over { self.end(role, generation, outcomes); } outcomes.push(Outcome::Answered(id, result));
 pub(crate) async fn row_32_a_record_larger_than_a_fetch_comes_and_one_larger_than_a_frame_is_one_error(

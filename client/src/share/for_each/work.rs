@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use ackflow_protocol::machine::AckType;
 
-use super::super::alarm::Alarm;
 use super::super::handle::after_from;
 use super::super::owned::OwnedShareConsumer;
 use super::Settings;
@@ -16,6 +15,7 @@ use super::held::{At, HeldRecord};
 use super::lot::Lot;
 use super::outcome::{ForEachError, HandlerError, HandlerFailure, HandlerOutput, Outcome};
 use super::slots::{Finished, Slots, catch};
+use crate::cluster::Alarm;
 use crate::deserialize::Deserializer;
 
 /// How long a verdict waits for others to go out with.

@@ -11,7 +11,8 @@ use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchRespo
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ackflow_protocol::wire::{ApiKey, ErrorCode};
 
-use super::super::connections::{Connections, Failed, Outcome, Role};
+use super::super::dialogue::{Connections, Outcome};
+use crate::cluster::{Failed, Role};
 use crate::config::{ClientConfig, MetadataRecovery};
 use crate::error::ErrorKind;
 use crate::net::testing::{Peer, Wire, all_versions};
@@ -77,7 +78,7 @@ async fn a_session_shares_its_connection_with_nothing() {
     }
 }
 
-// Mutation: client/src/share/connections.rs
+// Mutation: client/src/cluster/connections.rs
 // - outcomes.push(Outcome::SessionLost(node));
 // +
 #[tokio::test]
@@ -169,7 +170,7 @@ async fn all_that_waits_for_a_connection_that_cannot_be_made_hears_of_it() {
     assert_eq!(failed, HashSet::from([RequestId(1), RequestId(2)]));
 }
 
-// Mutation: client/src/share/brokers.rs
+// Mutation: client/src/cluster/brokers.rs
 // - let mut candidates: Vec<Candidate> = self.named.iter().map(identified).collect();
 // + let mut candidates: Vec<Candidate> = self.named.iter().take(0).map(identified).collect();
 #[tokio::test]
@@ -244,8 +245,8 @@ async fn row_67_a_consumer_that_asks_for_metadata_in_vain_starts_again_from_the_
     assert_eq!(wire.request().await.header.request_api_key, ApiKey::METADATA);
 }
 
-// Mutation: client/src/share/connections.rs
-// - Ok(ClientResponse::Metadata(metadata)) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
+// Mutation: client/src/cluster/connections.rs
+// - Some(metadata) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
 // +
 #[tokio::test]
 async fn row_67_a_consumer_that_is_told_to_start_again_does() {
@@ -276,7 +277,7 @@ async fn without_recovery_no_bootstrap_server_is_asked_again() {
     assert!(text.contains(&address) && text.contains("metadata.recovery.strategy=rebootstrap"), "{text}");
 }
 
-// Mutation: client/src/share/connections.rs
+// Mutation: client/src/cluster/connections.rs
 // - let meant = self.brokers.identity(&self.config, node);
 // + let meant: Option<crate::net::Identity> = None;
 #[tokio::test]

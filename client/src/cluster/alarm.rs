@@ -9,11 +9,11 @@ use tokio::time::{Sleep, sleep_until};
 /// Rings when it is due, or earlier: to wake up in vain once in a while costs less than to move a timer with every call. Whoever hears it looks
 /// at the clock.
 #[derive(Debug, Default)]
-pub(super) struct Alarm(Option<Pin<Box<Sleep>>>);
+pub(crate) struct Alarm(Option<Pin<Box<Sleep>>>);
 
 impl Alarm {
     /// Ready when it is `due`, or earlier.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<()> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<()> {
         let due = due.into();
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(due)));
         if sleep.deadline() > due || sleep.is_elapsed() {

@@ -17,7 +17,7 @@ const NAMED_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How connecting went so far, by kind of connection.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// How long a cluster is tried that was never reached.
     patience: Duration,
     /// Whether the loss of all known brokers is told: the consumer does not get over it by itself.
@@ -37,13 +37,13 @@ enum Attempts {
 }
 
 impl Reach {
-    pub(super) fn new(patience: Duration, tells_losses: bool) -> Self {
+    pub(crate) fn new(patience: Duration, tells_losses: bool) -> Self {
         let never = Attempts::Never(None);
         Self { patience, tells_losses, any: never, coordinator: never, session: never }
     }
 
     /// An attempt that began at `began` ended at `now`: the error that is due, if one is.
-    pub(super) fn attempted(
+    pub(crate) fn attempted(
         &mut self,
         role: Role,
         began: Instant,
@@ -55,7 +55,7 @@ impl Reach {
             Role::Any if result.is_ok() && matches!(self.any, Attempts::Never(_)) => return None,
             Role::Any => (&mut self.any, self.patience),
             Role::Coordinator(_) => (&mut self.coordinator, NAMED_PATIENCE),
-            Role::Session(_) => (&mut self.session, NAMED_PATIENCE),
+            Role::Session(_) | Role::Leader(_) => (&mut self.session, NAMED_PATIENCE),
         };
         let error = match result {
             Ok(()) => {
@@ -88,14 +88,14 @@ impl Reach {
     }
 
     /// A broker has answered.
-    pub(super) fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         if let Attempts::Never(_) = self.any {
             self.any = Attempts::Reached;
         }
     }
 
     /// A broker has ended a connection instead of answering: the error that is due, if one is. Where one has answered before, that is nothing to tell.
-    pub(super) fn cut_off(&mut self, now: Instant, error: &ClientError) -> Option<ClientError> {
+    pub(crate) fn cut_off(&mut self, now: Instant, error: &ClientError) -> Option<ClientError> {
         match self.any {
             Attempts::Never(_) => self.attempted(Role::Any, now, now, Err(error.clone())),
             Attempts::Reached | Attempts::Lost => None,

@@ -1,46 +1,43 @@
-//! The connections of one member, and the calls under way on them.
+//! The connections of one consumer, and the calls under way on them.
 //!
-//! A broker ties a share session to the connection that opened it, so each leader has a connection of its own that carries
-//! nothing but the session's requests. The coordinator and everything else have theirs.
+//! A broker ties a share session to the connection that opened it, and answers nothing else on a connection while it holds a fetch, so each
+//! broker that is fetched from has a connection of its own for that. The coordinator and everything else have theirs.
 
 use std::collections::HashMap;
 use std::future::{pending, poll_fn};
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::machine::{BrokerAddress, ClientRequest, ClientResponse, Destination, RequestId};
-use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
-use ackflow_protocol::messages::metadata::MetadataRequest;
-use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
-use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
-use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
-use ackflow_protocol::wire::{ApiKey, ErrorCode};
-use bytes::Bytes;
+use ackflow_protocol::machine::{BrokerAddress, Destination, RequestId};
+use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
 use super::alarm::Alarm;
 use super::brokers::{Brokers, CONNECTING};
+use super::dialogue::{Dialogue, Reader};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
 use crate::net::{Address, Answer, Connection, Inbox};
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// Metadata and the search for the coordinator; any broker will do.
     Any,
     /// Heartbeats to the coordinator on this node.
     Coordinator(i32),
-    /// The share session with this node.
+    /// The session of fetches with this node.
     Session(i32),
+    /// Questions to the leaders on this node.
+    Leader(i32),
 }
 
 /// What the driver has to know of.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome<R> {
     /// A request has its answer, or will have none.
-    Answered(RequestId, Result<ClientResponse, Failed>),
-    /// An attempt to connect, begun at the instant, ended: with the finalized feature `share.version` of the cluster.
+    Answered(RequestId, Result<R, Failed>),
+    /// An attempt to connect, begun at the instant, ended: with the finalized feature of the cluster that the dialogue takes.
     Connected(Role, Instant, Result<Option<i16>, ClientError>),
     /// The connection of the session with this node is gone.
     SessionLost(i32),
@@ -48,97 +45,57 @@ pub(super) enum Outcome {
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub(super) struct Failed {
-    pub(super) error: ClientError,
+pub(crate) struct Failed {
+    pub(crate) error: ClientError,
     /// The version of the API that its connection speaks, where there is a connection and the broker offers the API.
-    pub(super) speaks: Option<i16>,
+    pub(crate) speaks: Option<i16>,
 }
 
 /// A request, and the version that it takes.
 #[derive(Debug)]
-struct Wanted {
+struct Wanted<R> {
     id: RequestId,
-    request: ClientRequest,
+    request: R,
     least_version: i16,
 }
 
 /// The end of something that was begun.
 #[derive(Debug)]
-pub(super) enum Done {
+pub(crate) enum Done<R> {
     Connected { role: Role, began: Instant, result: Result<Connection, ClientError> },
-    Answered { role: Role, generation: u64, id: RequestId, result: Result<ClientResponse, Failed> },
+    Answered { role: Role, generation: u64, id: RequestId, result: Result<R, Failed> },
     Ended { role: Role, generation: u64 },
 }
 
 /// The connections. Those that are not in `slots` are closed.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(crate) struct Connections<D: Dialogue> {
     config: ClientConfig,
-    slots: HashMap<Role, Slot>,
+    slots: HashMap<Role, Slot<D::Request>>,
     /// Counts connections, so that the end of an old one is not taken for the end of its successor.
     generation: u64,
     brokers: Brokers,
-    tasks: JoinSet<Done>,
+    tasks: JoinSet<Done<D::Response>>,
     /// What waits for an answer, in the order in which it was sent.
-    calls: Vec<Call>,
+    calls: Vec<Call<D::Response>>,
     inbox: (Inbox, mpsc::UnboundedReceiver<(u64, Answer)>),
     alarm: Alarm,
 }
 
 #[derive(Debug)]
-struct Call {
+struct Call<R> {
     id: RequestId,
     role: Role,
     generation: u64,
     connection: Connection,
     version: i16,
-    answer: Reader,
+    answer: Reader<R>,
     deadline: Instant,
 }
 
-/// How the answer to a request of one kind is read, and what it means that there is none.
-#[derive(Debug, Clone, Copy)]
-struct Reader {
-    key: ApiKey,
-    read: fn(&Connection, Bytes, i16) -> Result<ClientResponse, ClientError>,
-    give_up: fn(&Connection, Duration) -> ClientError,
-}
-
-const METADATA: Reader = Reader {
-    key: ApiKey::METADATA,
-    read: |from, frame, version| from.decode::<MetadataRequest>(frame, version).map(ClientResponse::Metadata),
-    give_up: Connection::timed_out::<MetadataRequest>,
-};
-const FIND_COORDINATOR: Reader = Reader {
-    key: ApiKey::FIND_COORDINATOR,
-    read: |from, frame, version| {
-        from.decode::<FindCoordinatorRequest>(frame, version).map(ClientResponse::FindCoordinator)
-    },
-    give_up: Connection::timed_out::<FindCoordinatorRequest>,
-};
-const HEARTBEAT: Reader = Reader {
-    key: ApiKey::SHARE_GROUP_HEARTBEAT,
-    read: |from, frame, version| {
-        from.decode::<ShareGroupHeartbeatRequest>(frame, version).map(ClientResponse::Heartbeat)
-    },
-    give_up: Connection::timed_out::<ShareGroupHeartbeatRequest>,
-};
-const SHARE_FETCH: Reader = Reader {
-    key: ApiKey::SHARE_FETCH,
-    read: |from, frame, version| from.decode::<ShareFetchRequest>(frame, version).map(ClientResponse::ShareFetch),
-    give_up: Connection::timed_out::<ShareFetchRequest>,
-};
-const SHARE_ACKNOWLEDGE: Reader = Reader {
-    key: ApiKey::SHARE_ACKNOWLEDGE,
-    read: |from, frame, version| {
-        from.decode::<ShareAcknowledgeRequest>(frame, version).map(ClientResponse::ShareAcknowledge)
-    },
-    give_up: Connection::timed_out::<ShareAcknowledgeRequest>,
-};
-
 #[derive(Debug)]
-enum Slot {
-    Connecting { waiting: Vec<Wanted> },
+enum Slot<R> {
+    Connecting { waiting: Vec<Wanted<R>> },
     Open(Open),
 }
 
@@ -152,8 +109,8 @@ struct Open {
     is_over: bool,
 }
 
-impl Connections {
-    pub(super) fn new(config: ClientConfig) -> Self {
+impl<D: Dialogue> Connections<D> {
+    pub(crate) fn new(config: ClientConfig) -> Self {
         Self {
             config,
             slots: HashMap::new(),
@@ -167,30 +124,31 @@ impl Connections {
     }
 
     /// How long a cluster that was never reached is tried before that is an error.
-    pub(super) fn unreached_patience(&self) -> Duration {
+    pub(crate) fn unreached_patience(&self) -> Duration {
         self.config.unreached_patience()
     }
 
     /// Whether the consumer starts again from `bootstrap.servers` when all known brokers are lost.
-    pub(super) fn rebootstraps(&self) -> bool {
+    pub(crate) fn rebootstraps(&self) -> bool {
         self.config.rebootstraps()
     }
 
     /// What names the cluster in an error that is no single broker's.
-    pub(super) fn cluster(&self) -> String {
+    pub(crate) fn cluster(&self) -> String {
         format!("of bootstrap.servers={}", self.config.bootstrap_servers)
     }
 
     /// Sends a request, over a connection that may have to be made first; where that speaks a version below the one that it takes, nothing is
     /// sent. [`Outcome::Answered`] follows exactly once.
-    pub(super) fn send(&mut self, id: RequestId, to: Destination, request: ClientRequest, least_version: i16) {
+    pub(crate) fn send(&mut self, id: RequestId, to: Destination, request: D::Request, least_version: i16) {
         let wanted = Wanted { id, request, least_version };
         let (role, address) = match to {
             Destination::Any => (Role::Any, None),
             Destination::Coordinator(address) => (Role::Coordinator(address.node), Some(address)),
             Destination::Session(address) => (Role::Session(address.node), Some(address)),
+            Destination::Leader(address) => (Role::Leader(address.node), Some(address)),
         };
-        if matches!(wanted.request, ClientRequest::Metadata(_)) && self.brokers.asked(Instant::now(), &self.config) {
+        if D::asks_metadata(&wanted.request) && self.brokers.asked(Instant::now(), &self.config) {
             tracing::warn!("no known broker gives metadata: starting again from bootstrap.servers");
             self.rebootstrap();
         }
@@ -210,7 +168,7 @@ impl Connections {
     }
 
     /// Waits for something to end. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Done {
+    pub(crate) async fn next(&mut self) -> Done<D::Response> {
         loop {
             let due = self.next_due().map(|at| self.calls[at].deadline);
             let done = tokio::select! {
@@ -230,7 +188,7 @@ impl Connections {
     }
 
     /// What follows from it.
-    pub(super) fn handle(&mut self, done: Done, outcomes: &mut Vec<Outcome>) {
+    pub(crate) fn handle(&mut self, done: Done<D::Response>, outcomes: &mut Vec<Outcome<D::Response>>) {
         match done {
             Done::Connected { role, began, result } => self.connected(role, began, result, outcomes),
             Done::Ended { role, generation } => {
@@ -243,10 +201,10 @@ impl Connections {
                 }
             }
             Done::Answered { role, generation, id, result } => {
-                match &result {
-                    Ok(ClientResponse::Metadata(metadata)) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
-                    Ok(ClientResponse::Metadata(metadata)) => self.brokers.learn(metadata),
-                    _ => {}
+                match result.as_ref().ok().and_then(D::metadata) {
+                    Some(metadata) if metadata.error_code == REBOOTSTRAP => self.rebootstrap(),
+                    Some(metadata) => self.brokers.learn(metadata),
+                    None => {}
                 }
                 let mut is_over =
                     result.as_ref().is_err_and(|failed| failed.error.kind() != ErrorKind::UnsupportedVersion);
@@ -275,14 +233,14 @@ impl Connections {
         role: Role,
         began: Instant,
         result: Result<Connection, ClientError>,
-        outcomes: &mut Vec<Outcome>,
+        outcomes: &mut Vec<Outcome<D::Response>>,
     ) {
         let Some(Slot::Connecting { waiting }) = self.slots.remove(&role) else {
             return;
         };
         match result {
             Ok(connection) => {
-                outcomes.push(Outcome::Connected(role, began, Ok(connection.finalized_feature("share.version"))));
+                outcomes.push(Outcome::Connected(role, began, Ok(connection.finalized_feature(D::FEATURE))));
                 self.generation += 1;
                 let generation = self.generation;
                 let open = Open { connection: connection.clone(), generation, calls: waiting.len(), is_over: false };
@@ -307,7 +265,7 @@ impl Connections {
     }
 
     /// A connection is of no more use. What is still under way on it fails by itself.
-    fn end(&mut self, role: Role, ended: u64, outcomes: &mut Vec<Outcome>) {
+    fn end(&mut self, role: Role, ended: u64, outcomes: &mut Vec<Outcome<D::Response>>) {
         let Some(open) = self.open(role, ended) else { return };
         open.connection.close();
         self.slots.remove(&role);
@@ -317,7 +275,7 @@ impl Connections {
     }
 
     /// Closes the connections of all sessions, with nothing said. What is still under way on them fails by itself.
-    pub(super) fn end_sessions(&mut self) {
+    pub(crate) fn end_sessions(&mut self) {
         self.slots.retain(|role, slot| {
             let is_session = matches!(role, Role::Session(_));
             if let Slot::Open(open) = slot
@@ -329,20 +287,9 @@ impl Connections {
         });
     }
 
-    fn call(&mut self, role: Role, generation: u64, connection: Connection, wanted: Wanted) {
+    fn call(&mut self, role: Role, generation: u64, connection: Connection, wanted: Wanted<D::Request>) {
         let Wanted { id, request, least_version } = wanted;
-        let inbox = &self.inbox.0;
-        let (posted, answer) = match &request {
-            ClientRequest::Metadata(request) => (connection.post(request, least_version, inbox, id.0), METADATA),
-            ClientRequest::FindCoordinator(request) => {
-                (connection.post(request, least_version, inbox, id.0), FIND_COORDINATOR)
-            }
-            ClientRequest::Heartbeat(request) => (connection.post(request, least_version, inbox, id.0), HEARTBEAT),
-            ClientRequest::ShareFetch(request) => (connection.post(request, least_version, inbox, id.0), SHARE_FETCH),
-            ClientRequest::ShareAcknowledge(request) => {
-                (connection.post(request, least_version, inbox, id.0), SHARE_ACKNOWLEDGE)
-            }
-        };
+        let (posted, answer) = D::post(&request, &connection, least_version, &self.inbox.0, id.0);
         let version = posted.unwrap_or_else(|error| {
             self.inbox.0.send((id.0, Err(error))).expect("its other end is beside it");
             0
@@ -353,7 +300,7 @@ impl Connections {
     }
 
     /// The call that an answer is for; `None` where it has come too late.
-    fn answered(&mut self, id: u64, answer: Answer) -> Option<Done> {
+    fn answered(&mut self, id: u64, answer: Answer) -> Option<Done<D::Response>> {
         let at = self.calls.iter().position(|call| call.id.0 == id)?;
         let Call { id, role, generation, connection, version, answer: Reader { key, read, .. }, .. } =
             self.calls.remove(at);
@@ -368,7 +315,7 @@ impl Connections {
     }
 
     /// The first call whose answer is overdue.
-    fn overdue(&mut self) -> Option<Done> {
+    fn overdue(&mut self) -> Option<Done<D::Response>> {
         let at = self.next_due().filter(|at| self.calls[*at].deadline <= Instant::now())?;
         let Call { id, role, generation, connection, answer: Reader { give_up, .. }, .. } = self.calls.remove(at);
         let error = give_up(&connection, self.config.net.request_timeout);

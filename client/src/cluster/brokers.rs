@@ -11,7 +11,7 @@ use crate::net::{Address, Identity, NO_RECOVERY, address};
 
 /// What is known of the cluster's brokers.
 #[derive(Debug, Default)]
-pub(super) struct Brokers {
+pub(crate) struct Brokers {
     /// Brokers that metadata named last, by id.
     named: Vec<(i32, Address)>,
     /// The cluster's id, as its metadata says.
@@ -23,18 +23,18 @@ pub(super) struct Brokers {
 }
 
 /// A broker to try, and whom to take it for.
-pub(super) type Candidate = (Address, Option<Identity>);
+pub(crate) type Candidate = (Address, Option<Identity>);
 
 impl Brokers {
     /// Metadata is asked for. Gives whether it was asked for in vain for so long that the brokers are to be forgotten.
-    pub(super) fn asked(&mut self, now: Instant, config: &ClientConfig) -> bool {
+    pub(crate) fn asked(&mut self, now: Instant, config: &ClientConfig) -> bool {
         let is_over = self.in_vain_since.is_some_and(|since| since + config.rebootstrap_trigger <= now);
         self.in_vain_since = self.in_vain_since.filter(|_| !is_over).or(Some(now));
         is_over && config.rebootstraps() && !self.named.is_empty()
     }
 
     /// Takes over what metadata says. A list without brokers is what a broker says that is just starting.
-    pub(super) fn learn(&mut self, metadata: &MetadataResponse) {
+    pub(crate) fn learn(&mut self, metadata: &MetadataResponse) {
         let brokers = metadata.brokers.iter();
         let named = brokers.filter_map(|broker| Some((broker.node_id, address(&broker.host, broker.port)?)));
         let named: Vec<_> = named.collect();
@@ -46,20 +46,20 @@ impl Brokers {
     }
 
     /// Forgets what metadata has said.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.named.clear();
         self.cluster_id = None;
     }
 
     /// Whom a connection to this node is meant for, where that is to be said.
-    pub(super) fn identity(&self, config: &ClientConfig, node: i32) -> Option<Identity> {
+    pub(crate) fn identity(&self, config: &ClientConfig, node: i32) -> Option<Identity> {
         let cluster_id = self.cluster_id.clone().filter(|_| config.checks_cluster())?;
         Some(Identity { cluster_id, node })
     }
 
     /// Every broker that metadata named, beginning with another one each time, and then what was configured: names may have come to mean other
     /// brokers since. Without recovery, only the first as soon as there are any.
-    pub(super) fn candidates(&mut self, config: &ClientConfig) -> Vec<Candidate> {
+    pub(crate) fn candidates(&mut self, config: &ClientConfig) -> Vec<Candidate> {
         let identified = |(node, address): &(i32, Address)| (address.clone(), self.identity(config, *node));
         let mut candidates: Vec<Candidate> = self.named.iter().map(identified).collect();
         if !candidates.is_empty() {
@@ -74,7 +74,7 @@ impl Brokers {
     }
 
     /// The error where none of the candidates could be reached.
-    pub(super) fn unreachable(&self, config: &ClientConfig) -> impl FnOnce(&ClientError) -> ClientError + Send + use<> {
+    pub(crate) fn unreachable(&self, config: &ClientConfig) -> impl FnOnce(&ClientError) -> ClientError + Send + use<> {
         let (what, remedy) = match self.named.is_empty() || config.rebootstraps() {
             // The last error says what to check.
             true => (format!("no broker of bootstrap.servers={}", config.bootstrap_servers), None),
@@ -94,4 +94,4 @@ impl Brokers {
     }
 }
 
-pub(super) const CONNECTING: &str = "connecting to the cluster";
+pub(crate) const CONNECTING: &str = "connecting to the cluster";

@@ -5,7 +5,7 @@ use ackflow_protocol::wire::Uuid;
 use crate::net::random;
 
 /// A member id as Kafka's client makes it: a random uuid of version 4.
-pub(super) fn member_id() -> String {
+pub(crate) fn member_id() -> String {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&random().to_be_bytes());
     bytes[8..].copy_from_slice(&random().to_be_bytes());
