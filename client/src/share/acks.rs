@@ -1,39 +1,17 @@
 //! What becomes of acknowledgements, as the application sees it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+pub use ackflow_protocol::machine::consumer::TopicPartition;
 use ackflow_protocol::machine::{AckRange, CommitResult};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 use tokio::sync::oneshot;
 
 use crate::error::ClientError;
-
-/// A partition by the name of its topic.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TopicPartition {
-    /// The topic.
-    pub topic: Arc<str>,
-    /// The partition, from 0.
-    pub partition: i32,
-}
-
-impl TopicPartition {
-    /// The partition with this index of a topic.
-    pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
-        Self { topic: topic.into(), partition }
-    }
-}
-
-impl fmt::Display for TopicPartition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.topic, self.partition)
-    }
-}
 
 /// How the acknowledgements of one partition ended, for the acknowledgement callback.
 #[derive(Debug, Clone, PartialEq, Eq)]

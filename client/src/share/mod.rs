@@ -61,3 +61,4 @@ pub use lent::LentRecords;
 pub use owned::OwnedShareConsumer;
 pub use record::{ReadError, RecordError, ShareRecord};
 pub use records::{ShareRecords, ShareRecordsIter};
+pub(crate) use subscription::check_topic;

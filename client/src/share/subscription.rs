@@ -24,7 +24,7 @@ impl Subscription {
     pub(super) fn names(names: Vec<String>) -> Result<Self, ClientError> {
         let mut distinct = Vec::with_capacity(names.len());
         for name in names {
-            check_name(&name)?;
+            check_topic(&name)?;
             if !distinct.contains(&name) {
                 distinct.push(name);
             }
@@ -72,7 +72,7 @@ impl Subscription {
 }
 
 /// Refuses what is no name of a topic.
-fn check_name(name: &str) -> Result<(), ClientError> {
+pub(crate) fn check_topic(name: &str) -> Result<(), ClientError> {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let reason = match name.chars().count() {
         0 => "a topic name is empty".to_owned(),

@@ -32,7 +32,7 @@ pub use fault::ConsumerFault;
 pub use options::{ConsumerOptions, IsolationLevel, OffsetReset};
 pub use types::{
     Answer, BadBatch, CallId, ConsumerEvent, ConsumerRequest, ConsumerResponse, Fetched, OffsetAndMetadata,
-    OffsetAndTimestamp, Offsets, Position, RebalanceId, Run, SeekTo, Subscription, TopicPartition,
+    OffsetAndTimestamp, Offsets, Position, RebalanceId, Run, SeekTo, TopicPartition,
 };
 
 use std::{
@@ -206,7 +206,8 @@ impl ConsumerMachine {
     }
 
     /// Reads these partitions, all of them, without being a member of a group; offsets can be committed where there is one. New ones begin
-    /// as the stretch of this number, which is larger than any before and below 2^32; others go on as they are.
+    /// as the stretch of this number, which is larger than any before and below 2^32; others go on as they are. Of those that go, what was handed out
+    /// is committed where that goes by itself.
     pub fn assign(&mut self, now: Instant, partitions: &[TopicPartition], assignment: u64) {
         if matches!(self.state, State::Closing | State::Closed | State::Failed) {
             return;
@@ -217,6 +218,8 @@ impl ConsumerMachine {
         self.state = State::Active;
         self.mode = Mode::Partitions;
         let wanted: BTreeSet<&TopicPartition> = partitions.iter().collect();
+        let dropped: Vec<_> = self.partitions.keys().filter(|partition| !wanted.contains(partition)).cloned().collect();
+        self.commit_of(now, &dropped, Offsets::new(), self.options.default_api_timeout);
         self.partitions.retain(|partition, _| wanted.contains(partition));
         for partition in wanted.into_iter().filter(|_| assignment < GROUP_ASSIGNMENTS) {
             let seed = self.seed ^ partition.partition as u64;

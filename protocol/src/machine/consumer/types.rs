@@ -83,18 +83,6 @@ pub struct OffsetAndTimestamp {
     pub leader_epoch: Option<i32>,
 }
 
-/// What a consumer reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subscription {
-    /// Topics by name, partitions by the group.
-    Topics(Vec<String>),
-    /// Topics whose whole names match a regular expression of RE2/J, which the group's coordinator evaluates (KIP-848); partitions by the
-    /// group.
-    Pattern(String),
-    /// These partitions, without being a member of the group.
-    Partitions(Vec<TopicPartition>),
-}
-
 /// One stretch of time over which a partition is read from front to back: since it was assigned, and the last seek in it. What was fetched
 /// in an earlier one must not be handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

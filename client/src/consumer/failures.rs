@@ -1,0 +1,47 @@
+//! What the machine reports, as errors of the client.
+
+use ackflow_protocol::machine::consumer::{BadBatch, ConsumerFault, TopicPartition};
+use ackflow_protocol::machine::{MachineError, MachineErrorKind};
+
+use crate::error::{ClientError, ErrorKind, RecordRange};
+
+pub(super) const CONSUMING: &str = "consuming in a consumer group";
+
+/// The error for the application; `None` where the log is enough, since the consumer helps itself.
+pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
+    match (&error.kind, error.code()) {
+        (MachineErrorKind::PollInterval { .. }, _) => None,
+        (MachineErrorKind::Fetch { code, .. }, _) if code.is_retriable() => None,
+        _ => Some(of_any(error)),
+    }
+}
+
+/// The error of a question, which somebody waits for.
+pub(super) fn of_any(error: &MachineError) -> ClientError {
+    let kind = match (&error.kind, error.code()) {
+        (MachineErrorKind::ShareGroupsDisabled, _) => ErrorKind::UnsupportedVersion,
+        (MachineErrorKind::Consumer(fault), code) => match fault {
+            ConsumerFault::Disabled => ErrorKind::UnsupportedVersion,
+            ConsumerFault::InstanceFenced { .. } | ConsumerFault::NotMember { .. } => ErrorKind::Fenced,
+            ConsumerFault::NotAssigned { .. } | ConsumerFault::NoGroup | ConsumerFault::NoOffset { .. } => {
+                ErrorKind::Invalid
+            }
+            ConsumerFault::TimedOut { .. } => ErrorKind::TimedOut,
+            ConsumerFault::Closed => ErrorKind::Closed,
+            _ => code.map_or(ErrorKind::Invalid, ErrorKind::Broker),
+        },
+        (_, Some(code)) => ErrorKind::Broker(code),
+        (_, None) => ErrorKind::Malformed,
+    };
+    ClientError::new(kind, CONSUMING, error.to_string())
+}
+
+/// The error of a batch that cannot be read, at which its partition stands.
+pub(super) fn bad_batch(partition: &TopicPartition, bad: &BadBatch) -> ClientError {
+    let TopicPartition { topic, partition } = partition;
+    let records = RecordRange { topic: topic.clone(), partition: *partition, first: bad.first, last: bad.last };
+    let reason = format!("{records} cannot be read: {}", bad.error);
+    ClientError::new(ErrorKind::Malformed, CONSUMING, reason)
+        .remedy(format!("seek {topic}-{partition} to offset {} to pass over it", bad.last.saturating_add(1)))
+        .about(records)
+}
