@@ -65,6 +65,17 @@ impl Tools {
         output(&mut self.tool(class, arguments))
     }
 
+    /// The same for a tool that wants its subcommand before all else.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn run_subcommand(&self, class: &str, arguments: &[&str]) -> Result<String> {
+        let mut java = self.libs.admin_java();
+        java.arg(format!("org.apache.kafka.tools.{class}")).args(arguments);
+        java.args(["--bootstrap-server", &self.bootstrap]).stdin(Stdio::null());
+        output(&mut java)
+    }
+
     /// Creates a topic with one replica.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod support;
 mod verdict;
 
+mod admin;
 mod adversarial;
 mod bench_codec;
 mod bench_replay;
@@ -76,6 +77,7 @@ pub static ALL: &[Proof] = &[
     cancel::PROOF,
     growth::PROOF,
     security::PROOF,
+    admin::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
