@@ -8,7 +8,7 @@ use std::time::Duration;
 use ackflow_protocol::machine::consumer::{Answer, Position, SeekTo};
 
 use super::config::ConsumerConfig;
-use super::handle::{COMMITTING, Handle, Reading, SUBSCRIBING, deadline};
+use super::handle::{COMMITTING, Handle, Reading, SUBSCRIBING, all_of, deadline};
 use super::link::Command;
 use super::rebalance::RebalanceListener;
 use super::records::ConsumerRecords;
@@ -144,8 +144,9 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
     }
 
     async fn commit_what(&mut self, offsets: Option<Offsets>) -> Result<Offsets, ClientError> {
+        let expected = self.handle.expected(offsets.is_none());
         match self.handle.ask(COMMITTING, |reply| Command::Commit(offsets, reply)).await? {
-            Answer::Committed(offsets) => Ok(offsets),
+            Answer::Committed(offsets) => all_of(&expected, offsets),
             answer => Err(unexpected(COMMITTING, &answer)),
         }
     }
@@ -215,12 +216,12 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
 
     /// The partitions that are paused.
     pub fn paused(&self) -> Vec<TopicPartition> {
-        self.handle.paused()
+        self.handle.waiting.paused()
     }
 
     /// The partitions that are read: those that the group has given and the listener knows of, or those of [`assign`](Self::assign).
     pub fn assignment(&self) -> Vec<TopicPartition> {
-        self.handle.assignment()
+        self.handle.waiting.names()
     }
 
     /// The topics that are subscribed to by name.
@@ -238,7 +239,7 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
     /// [`ErrorKind::Invalid`] where the partition is not assigned, [`ErrorKind::TimedOut`], and the error that ended the consumer.
     pub async fn position(&mut self, partition: &TopicPartition) -> Result<i64, ClientError> {
         const DOING: &str = "asking for a position";
-        if let Some(position) = self.handle.handed_out(partition) {
+        if let Some(position) = self.handle.waiting.positions().get(partition) {
             return Ok(position.offset);
         }
         match self.handle.ask(DOING, |reply| Command::Position(partition.clone(), reply)).await? {
@@ -249,7 +250,7 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
 
     /// How many records lie between the position of a partition and the end of what is replicated, as far as is known without asking (KIP-695).
     pub fn current_lag(&self, partition: &TopicPartition) -> Option<i64> {
-        self.handle.lag(partition)
+        self.handle.waiting.lag(partition)
     }
 
     /// What the group has kept of these partitions, whoever committed it; `None` where it has nothing. Cancel-safe.

@@ -9,6 +9,7 @@ use ackflow_protocol::machine::{Output, RequestFailure};
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
+use super::conversation::Heard;
 use super::dialogue::{Connections, Done, Outcome};
 use super::failures;
 use super::link::{Command, Notice, Reply};
@@ -86,6 +87,7 @@ impl Driver {
                         }
                         request_failure(error.kind(), speaks)
                     });
+                    tracing::trace!(id = id.0, answer = ?Heard(&result), "hears");
                     self.machine.handle_response(now, id, result);
                 }
                 // A fetch session outlives its connection.

@@ -1,14 +1,12 @@
 //! The application's end of a running consumer: what waits to be handed out, and rebalances that the application has to hear of.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
-use ackflow_protocol::machine::consumer::{
-    Answer, ConsumerMachine, Fetched, Offsets, Position, RebalanceId, Run, SeekTo, TopicPartition,
-};
+use ackflow_protocol::machine::consumer::{Answer, ConsumerMachine, Offsets, RebalanceId, Run, SeekTo, TopicPartition};
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -17,10 +15,10 @@ use tokio::time::timeout_at;
 use super::config::ConsumerConfig;
 use super::dialogue::Connections;
 use super::driver::Driver;
-use super::failures;
-use super::link::{Command, Link, Notice, Taken, closed};
-use super::part::{Part, Piece};
+use super::link::{Command, Link, Notice, closed};
+use super::part::Piece;
 use super::rebalance::{Rebalance, RebalanceListener};
+use super::waiting::Waiting;
 use crate::cluster::{self, Alarm};
 use crate::error::{ClientError, ErrorKind};
 use crate::net::random;
@@ -45,21 +43,22 @@ pub(super) struct Handle {
     close_timeout: Duration,
     has_group: bool,
     pub(super) reading: Reading,
-    partitions: BTreeMap<TopicPartition, Assigned>,
-    /// Behind the last record that was handed out of each.
-    positions: BTreeMap<TopicPartition, Position>,
-    /// Whose part comes next: one entry for each part that waits.
-    order: VecDeque<TopicPartition>,
-    /// What was handed out and the driver has not heard of.
-    taken: BTreeMap<TopicPartition, (Run, Position)>,
+    pub(super) waiting: Waiting,
     told_at: Instant,
     /// Rebalances that the application has not heard of.
     steps: VecDeque<Step>,
     listener: Option<Box<dyn RebalanceListener>>,
-    callbacks: Vec<(oneshot::Receiver<Result<Answer, ClientError>>, Callback)>,
+    callbacks: Vec<Pending>,
     errors: VecDeque<ClientError>,
     failure: Option<ClientError>,
     last_assignment: u64,
+}
+
+/// A commit whose callback has not been called: of which partitions it has to be.
+struct Pending {
+    expected: Vec<TopicPartition>,
+    answer: oneshot::Receiver<Result<Answer, ClientError>>,
+    callback: Callback,
 }
 
 /// What the application has said to read.
@@ -71,29 +70,11 @@ pub(super) enum Reading {
     Partitions,
 }
 
-/// A partition that is read.
-#[derive(Debug)]
-struct Assigned {
-    run: Run,
-    is_paused: bool,
-    parts: VecDeque<Part>,
-    /// The end of what is replicated, as last heard.
-    high_watermark: Option<i64>,
-    /// Why nothing is read on, once all parts are handed out.
-    stuck: Option<ClientError>,
-}
-
 #[derive(Debug)]
 enum Step {
     Revoke(RebalanceId, Vec<TopicPartition>),
     Assign(RebalanceId, Vec<(TopicPartition, Run)>),
     Lost(Vec<TopicPartition>),
-}
-
-impl Assigned {
-    fn new(run: Run) -> Self {
-        Self { run, is_paused: false, parts: VecDeque::new(), high_watermark: None, stuck: None }
-    }
 }
 
 impl Handle {
@@ -132,10 +113,7 @@ impl Handle {
             close_timeout: config.client.net.request_timeout,
             has_group: config.group_id.is_some(),
             reading: Reading::Nothing,
-            partitions: BTreeMap::new(),
-            positions: BTreeMap::new(),
-            order: VecDeque::new(),
-            taken: BTreeMap::new(),
+            waiting: Waiting::default(),
             told_at: Instant::now(),
             steps: VecDeque::new(),
             listener: None,
@@ -183,11 +161,7 @@ impl Handle {
         self.reading = Reading::Partitions;
         self.last_assignment += 1;
         let run = Run { assignment: self.last_assignment, seeks: 0 };
-        self.partitions.retain(|partition, _| partitions.contains(partition));
-        self.positions.retain(|partition, _| partitions.contains(partition));
-        for partition in &partitions {
-            self.partitions.entry(partition.clone()).or_insert_with(|| Assigned::new(run));
-        }
+        self.waiting.keep(&partitions, run);
         self.link.send(Command::Assign(partitions, run.assignment));
         Ok(())
     }
@@ -206,13 +180,17 @@ impl Handle {
     /// Lets go of all partitions. Gives what the application wants to be committed.
     fn give_up_all(&mut self) -> Offsets {
         self.tell_taken();
-        self.steps.clear();
-        let all: Vec<TopicPartition> = self.partitions.keys().cloned().collect();
+        for step in std::mem::take(&mut self.steps) {
+            if let Step::Lost(partitions) = step {
+                self.lose(partitions);
+            }
+        }
+        let all = self.waiting.names();
         let offsets = match self.is_member() && !all.is_empty() {
             true => self.call_listener(|listener, rebalance| listener.revoked(&all, rebalance)).0,
             false => Offsets::new(),
         };
-        self.forget(&all);
+        self.waiting.forget(&all);
         offsets
     }
 
@@ -220,18 +198,11 @@ impl Handle {
         &mut self,
         call: impl FnOnce(&mut dyn RebalanceListener, &mut Rebalance<'_>),
     ) -> (Offsets, Vec<(TopicPartition, SeekTo)>) {
-        let mut rebalance = Rebalance::new(&self.positions);
+        let mut rebalance = Rebalance::new(self.waiting.positions());
         if let Some(listener) = &mut self.listener {
             call(&mut **listener, &mut rebalance);
         }
         (rebalance.offsets, rebalance.seeks)
-    }
-
-    fn forget(&mut self, partitions: &[TopicPartition]) {
-        for partition in partitions {
-            self.partitions.remove(partition);
-            self.positions.remove(partition);
-        }
     }
 
     /// Waits for records, and takes up to `max.poll.records`; none at the deadline. Cancel-safe: nothing is taken before the last await.
@@ -252,11 +223,14 @@ impl Handle {
             self.rebalance();
             self.run_callbacks();
             self.check(POLLING)?;
-            let pieces = self.take();
+            let (pieces, has_room) = self.waiting.take(self.max_poll_records);
+            if has_room {
+                self.tell_taken();
+            }
             if !pieces.is_empty() {
                 return Poll::Ready(Ok(pieces));
             }
-            if let Some(stuck) = self.partitions.values().find_map(Assigned::stuck) {
+            if let Some(stuck) = self.waiting.stuck() {
                 return Poll::Ready(Err(stuck.clone().while_doing(POLLING)));
             }
             if self.reading == Reading::Nothing {
@@ -283,56 +257,17 @@ impl Handle {
 
     /// Tells the driver that the application polls, and how far earlier polls have handed records out.
     fn announce(&mut self) {
-        let taken = self.all_taken();
+        let taken = self.waiting.taken();
         self.link.send(Command::Polled(taken));
         self.told_at = Instant::now();
     }
 
     /// Tells the driver how far records were handed out, before it needs to know.
     pub(super) fn tell_taken(&mut self) {
-        let taken = self.all_taken();
+        let taken = self.waiting.taken();
         if !taken.is_empty() {
             self.link.send(Command::Taken(taken));
         }
-    }
-
-    fn all_taken(&mut self) -> Vec<Taken> {
-        let taken = std::mem::take(&mut self.taken).into_iter();
-        taken.map(|(partition, (run, position))| (partition, run, position)).collect()
-    }
-
-    /// Takes up to `max.poll.records` of what waits.
-    fn take(&mut self) -> Vec<Piece> {
-        let mut left = self.max_poll_records;
-        let mut pieces = Vec::new();
-        let mut drained = false;
-        while left > 0 {
-            let is_read =
-                |name: &TopicPartition| self.partitions.get(name).is_none_or(|partition| !partition.is_paused);
-            let Some(at) = self.order.iter().position(is_read) else { break };
-            let Some(name) = self.order.remove(at) else { break };
-            // What was fetched before a seek, or of a partition that is gone, is gone too.
-            let Some(assigned) = self.partitions.get_mut(&name) else { continue };
-            let Some(part) = assigned.parts.front_mut() else { continue };
-            let (piece, position, all) = part.take(left);
-            self.taken.insert(name.clone(), (assigned.run, position));
-            self.positions.insert(name.clone(), position);
-            if all {
-                assigned.parts.pop_front();
-                drained = true;
-            } else {
-                self.order.push_front(name);
-            }
-            left = left.saturating_sub(piece.records);
-            if piece.records > 0 {
-                pieces.push(piece);
-            }
-        }
-        if drained {
-            // There is room for more.
-            self.tell_taken();
-        }
-        pieces
     }
 
     /// Takes in whatever the driver has said.
@@ -344,26 +279,13 @@ impl Handle {
 
     fn notice(&mut self, notice: Notice) {
         match notice {
-            Notice::Fetched(fetched) => self.fetched(*fetched),
+            Notice::Fetched(fetched) => self.waiting.fetched(*fetched),
             Notice::Revoking(id, partitions) => self.steps.push_back(Step::Revoke(id, partitions)),
             Notice::Assigning(id, partitions) => self.steps.push_back(Step::Assign(id, partitions)),
             Notice::Lost(partitions) => self.steps.push_back(Step::Lost(partitions)),
             Notice::Failed { error, fatal: true } => self.failed(error),
             Notice::Failed { error, fatal: false } => self.errors.push_back(error),
         }
-    }
-
-    fn fetched(&mut self, mut fetched: Fetched) {
-        let Some(assigned) = self.partitions.get_mut(&fetched.partition).filter(|a| a.run == fetched.run) else {
-            return;
-        };
-        assigned.high_watermark = Some(fetched.high_watermark);
-        let name = fetched.partition.clone();
-        if let Some(bad) = fetched.error.take() {
-            assigned.stuck = Some(failures::bad_batch(&name, &bad));
-        }
-        assigned.parts.push_back(Part::new(fetched));
-        self.order.push_back(name);
     }
 
     /// The application hears of rebalances, and what it says to them goes to the driver.
@@ -374,79 +296,47 @@ impl Handle {
                 Step::Revoke(id, partitions) => {
                     let (offsets, _) =
                         self.call_listener(|listener, rebalance| listener.revoked(&partitions, rebalance));
-                    self.forget(&partitions);
+                    self.waiting.forget(&partitions);
                     self.link.send(Command::Revoked(id, offsets));
                 }
                 Step::Assign(id, partitions) => {
                     let names: Vec<TopicPartition> = partitions.iter().map(|(name, _)| name.clone()).collect();
-                    self.partitions.extend(partitions.into_iter().map(|(name, run)| (name, Assigned::new(run))));
+                    self.waiting.add(partitions);
                     let (_, seeks) = self.call_listener(|listener, rebalance| listener.assigned(&names, rebalance));
                     let seeks = seeks.into_iter().filter_map(|(name, to)| {
-                        let run = self.begin_run(&name)?;
+                        let run = self.waiting.begin_run(&name)?;
                         Some((name, run, to))
                     });
                     let seeks = seeks.collect();
                     self.link.send(Command::Assigned(id, seeks));
                 }
-                Step::Lost(partitions) => {
-                    let known = |name: &TopicPartition| self.partitions.contains_key(name);
-                    let lost: Vec<TopicPartition> = partitions.into_iter().filter(known).collect();
-                    if !lost.is_empty() {
-                        self.call_listener(|listener, rebalance| listener.lost(&lost, rebalance));
-                        self.forget(&lost);
-                    }
-                }
+                Step::Lost(partitions) => self.lose(partitions),
             }
         }
     }
 
-    /// Another stretch of a partition begins: what waits of the one before is gone.
-    fn begin_run(&mut self, name: &TopicPartition) -> Option<Run> {
-        let assigned = self.partitions.get_mut(name)?;
-        assigned.run = assigned.run.after_seek();
-        assigned.parts.clear();
-        assigned.stuck = None;
-        self.positions.remove(name);
-        self.taken.remove(name);
-        self.order.retain(|waiting| waiting != name);
-        Some(assigned.run)
+    /// The application hears that partitions are lost, of those that it has.
+    fn lose(&mut self, mut lost: Vec<TopicPartition>) {
+        lost.retain(|name| self.waiting.has(name));
+        if !lost.is_empty() {
+            self.call_listener(|listener, rebalance| listener.lost(&lost, rebalance));
+            self.waiting.forget(&lost);
+        }
     }
 
     pub(super) fn seek(&mut self, name: &TopicPartition, to: SeekTo) -> Result<(), ClientError> {
-        let run = self.begin_run(name).ok_or_else(|| not_assigned(name, "seeking"))?;
+        let run = self.waiting.begin_run(name).ok_or_else(|| not_assigned(name, "seeking"))?;
         self.link.send(Command::Seek(name.clone(), run, to));
         Ok(())
     }
 
     pub(super) fn pause(&mut self, partitions: Vec<TopicPartition>, is_paused: bool) -> Result<(), ClientError> {
-        if let Some(unknown) = partitions.iter().find(|name| !self.partitions.contains_key(*name)) {
+        if let Some(unknown) = partitions.iter().find(|name| !self.waiting.has(name)) {
             return Err(not_assigned(unknown, "pausing partitions"));
         }
-        for name in &partitions {
-            if let Some(assigned) = self.partitions.get_mut(name) {
-                assigned.is_paused = is_paused;
-            }
-        }
+        self.waiting.pause(&partitions, is_paused);
         self.link.send(Command::Pause(partitions, is_paused));
         Ok(())
-    }
-
-    pub(super) fn paused(&self) -> Vec<TopicPartition> {
-        self.partitions.iter().filter(|(_, assigned)| assigned.is_paused).map(|(name, _)| name.clone()).collect()
-    }
-
-    pub(super) fn assignment(&self) -> Vec<TopicPartition> {
-        self.partitions.keys().cloned().collect()
-    }
-
-    /// Behind the last record that was handed out, where any was since the last seek.
-    pub(super) fn handed_out(&self, name: &TopicPartition) -> Option<Position> {
-        self.positions.get(name).copied()
-    }
-
-    pub(super) fn lag(&self, name: &TopicPartition) -> Option<i64> {
-        let end = self.partitions.get(name)?.high_watermark?;
-        Some((end - self.positions.get(name)?.offset).max(0))
     }
 
     /// Asks the driver, and waits for the answer. Cancel-safe: what was asked for happens whether or not anybody waits.
@@ -467,16 +357,22 @@ impl Handle {
 
     /// Commits, and has the callback hear how it went.
     pub(super) fn commit_async(&mut self, offsets: Option<Offsets>, callback: Callback) {
+        let expected = self.expected(offsets.is_none());
         self.tell_taken();
         let answer = self.link.ask(|reply| Command::Commit(offsets, reply));
-        self.callbacks.push((answer, callback));
+        self.callbacks.push(Pending { expected, answer, callback });
+    }
+
+    /// The partitions that a commit of all that was handed out has to be of; none where it is of something else.
+    pub(super) fn expected(&self, all: bool) -> Vec<TopicPartition> {
+        if all { self.waiting.positions().keys().cloned().collect() } else { Vec::new() }
     }
 
     fn run_callbacks(&mut self) {
-        let ended = self.callbacks.extract_if(.., |(answer, _)| !answer.is_empty() || answer.is_terminated());
-        for (mut answer, callback) in ended.collect::<Vec<_>>() {
+        let has_ended = |pending: &mut Pending| !pending.answer.is_empty() || pending.answer.is_terminated();
+        for Pending { expected, mut answer, callback } in self.callbacks.extract_if(.., has_ended).collect::<Vec<_>>() {
             let result = match answer.try_recv() {
-                Ok(Ok(Answer::Committed(offsets))) => Ok(offsets),
+                Ok(Ok(Answer::Committed(offsets))) => all_of(&expected, offsets),
                 Ok(Err(error)) => Err(error.while_doing(COMMITTING)),
                 Ok(Ok(_)) | Err(_) => Err(closed(COMMITTING)),
             };
@@ -535,13 +431,6 @@ impl Handle {
     }
 }
 
-impl Assigned {
-    /// Why nothing is read on, where all before is handed out.
-    fn stuck(&self) -> Option<&ClientError> {
-        self.stuck.as_ref().filter(|_| self.parts.is_empty() && !self.is_paused)
-    }
-}
-
 impl Drop for Handle {
     fn drop(&mut self) {
         self.begin_close(self.close_timeout, Offsets::new(), false);
@@ -552,10 +441,21 @@ impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
             .field("reading", &self.reading)
-            .field("assignment", &self.assignment())
+            .field("assignment", &self.waiting.names())
             .field("failure", &self.failure)
             .finish_non_exhaustive()
     }
+}
+
+/// What was committed, if it is of all these partitions: those that are lost, though the application has not heard of it yet, were not.
+pub(super) fn all_of(expected: &[TopicPartition], committed: Offsets) -> Result<Offsets, ClientError> {
+    let Some(lost) = expected.iter().find(|partition| !committed.contains_key(*partition)) else {
+        return Ok(committed);
+    };
+    let reason = format!("{lost} was lost before, and others may have it");
+    Err(ClientError::new(ErrorKind::Fenced, COMMITTING, reason).remedy(
+        "poll to join again; where that came of too few polls, raise max.poll.interval.ms or lower max.poll.records",
+    ))
 }
 
 fn not_assigned(partition: &TopicPartition, doing: &'static str) -> ClientError {

@@ -29,6 +29,7 @@
 mod config;
 #[expect(clippy::module_inception, reason = "it is what the module is named for")]
 mod consumer;
+mod conversation;
 mod dialogue;
 mod driver;
 mod duration;
@@ -41,6 +42,7 @@ mod record;
 mod records;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use ackflow_protocol::machine::consumer::{
     IsolationLevel, OffsetAndMetadata, OffsetAndTimestamp, OffsetReset, Offsets, TopicPartition,

@@ -22,7 +22,7 @@ use ackflow_client::consumer::{
 };
 use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(200);
 
 fn servers() -> String {
@@ -97,13 +97,13 @@ async fn take_nothing(consumer: &mut Consumer) {
 
 /// Brokers learn of changes a moment after the controller has made them.
 async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    for _ in 0..1000 {
+    for _ in 0..2000 {
         if let Some(found) = look().await {
             return found;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{what} did not come within 20 s");
+    panic!("{what} did not come within 40 s");
 }
 
 /// Keeps what a listener hears.

@@ -7,6 +7,7 @@ use ackflow_client::ClientConfig;
 use ackflow_client::consumer::{Consumer, ConsumerConfig, IsolationLevel, OffsetReset};
 use ackflow_client::net::{Connection, Pool};
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
+use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
 use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
@@ -30,6 +31,13 @@ impl Transactional {
         pool.metadata(&MetadataRequest { topics: Some(Vec::new()), ..Default::default() }).await.unwrap();
         let topic_id = admin().describe_topics([topic]).await.unwrap().remove(topic).unwrap().unwrap().id;
         let (broker, id) = (pool.any().await.unwrap(), unique("tx"));
+        // Which makes the coordinator be there.
+        let find = FindCoordinatorRequest { key_type: 1, coordinator_keys: vec![id.clone()], ..Default::default() };
+        eventually("the coordinator", async || {
+            let response = broker.call(&find, TIMEOUT).await.unwrap();
+            response.coordinators[0].error_code.is_none().then_some(())
+        })
+        .await;
         let producer = Self::initialize(&broker, &id).await;
         Self { broker, id, topic_id, producer, sequence: 0 }
     }
