@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ackflow_protocol::machine::consumer::{Answer, Position, SeekTo};
+use ackflow_protocol::wire::Uuid;
 
 use super::config::ConsumerConfig;
 use super::handle::{COMMITTING, Handle, Reading, SUBSCRIBING, all_of, deadline};
@@ -15,6 +16,7 @@ use super::records::ConsumerRecords;
 use super::{OffsetAndMetadata, OffsetAndTimestamp, Offsets, TopicPartition};
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::Metrics;
 use crate::share::check_topic;
 
 /// A member of a consumer group by KIP-848, or a reader of partitions of its own choice.
@@ -317,6 +319,16 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
         let times = partitions.into_iter().map(|partition| (partition, end)).collect();
         let found = self.offsets_for_times(times).await?;
         Ok(found.into_iter().filter_map(|(partition, found)| Some((partition, found?.offset))).collect())
+    }
+
+    /// What it measures, by Kafka's names. They can be read after the consumer is closed, too.
+    pub fn metrics(&self) -> Metrics {
+        self.handle.metrics.metrics().clone()
+    }
+
+    /// The id under which the cluster knows the metrics that this client pushes (KIP-714), once it wants any.
+    pub fn client_instance_id(&self) -> Option<Uuid> {
+        self.handle.reporter.as_ref()?.client_instance_id()
     }
 
     /// The error that ended this consumer, if one has.

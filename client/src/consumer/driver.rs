@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::machine::consumer::{CallId, ConsumerEvent, ConsumerMachine};
+use ackflow_protocol::machine::consumer::{CallId, ConsumerEvent, ConsumerMachine, ConsumerResponse};
 use ackflow_protocol::machine::{Output, RequestFailure};
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
@@ -15,6 +16,7 @@ use super::failures;
 use super::link::{Command, Notice, Reply};
 use crate::cluster::{Failed, Reach};
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::ConsumerMetrics;
 
 /// One task owns the machine, the connections and the calls on them. It ends after [`Command::Close`].
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(super) struct Driver {
     reach: Reach,
     commands: mpsc::UnboundedReceiver<Command>,
     notices: mpsc::UnboundedSender<Notice>,
+    metrics: Arc<ConsumerMetrics>,
     /// Questions whose answer somebody waits for.
     calls: HashMap<CallId, Reply>,
     closing: Option<Instant>,
@@ -35,9 +38,10 @@ impl Driver {
         connections: Connections,
         commands: mpsc::UnboundedReceiver<Command>,
         notices: mpsc::UnboundedSender<Notice>,
+        metrics: Arc<ConsumerMetrics>,
     ) -> Self {
         let reach = Reach::new(connections.unreached_patience(), !connections.rebootstraps());
-        Self { machine, connections, reach, commands, notices, calls: HashMap::new(), closing: None }
+        Self { machine, connections, reach, commands, notices, metrics, calls: HashMap::new(), closing: None }
     }
 
     /// Runs until the consumer is closed.
@@ -87,6 +91,9 @@ impl Driver {
                         }
                         request_failure(error.kind(), speaks)
                     });
+                    if let Ok(ConsumerResponse::Fetch(response)) = &result {
+                        self.metrics.fetched(response);
+                    }
                     tracing::trace!(id = id.0, answer = ?Heard(&result), "hears");
                     self.machine.handle_response(now, id, result);
                 }

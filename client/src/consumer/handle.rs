@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,6 +12,7 @@ use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
+use tracing::Instrument;
 
 use super::config::ConsumerConfig;
 use super::dialogue::Connections;
@@ -21,7 +23,9 @@ use super::rebalance::{Rebalance, RebalanceListener};
 use super::waiting::Waiting;
 use crate::cluster::{self, Alarm};
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::ConsumerMetrics;
 use crate::net::random;
+use crate::telemetry::Reporter;
 
 /// Hears how a commit ended.
 type Callback = Box<dyn FnOnce(Result<Offsets, ClientError>) + Send>;
@@ -34,6 +38,8 @@ pub(super) struct Handle {
     pub(super) link: Link,
     max_poll_records: u32,
     notices: mpsc::UnboundedReceiver<Notice>,
+    pub(super) metrics: Arc<ConsumerMetrics>,
+    pub(super) reporter: Option<Reporter>,
     /// `None` once closing has begun.
     driver: Option<JoinHandle<Result<(), ClientError>>>,
     /// A poll that waits longer tells so, lest it be taken for none at all (`max.poll.interval.ms`).
@@ -87,25 +93,41 @@ impl Handle {
         })?;
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let wall_ms = i64::try_from(wall.as_millis()).unwrap_or(i64::MAX);
-        let options = config.options(&cluster::member_id());
+        let member_id = cluster::member_id();
+        let options = config.options(&member_id);
         let machine = ConsumerMachine::new(Instant::now(), wall_ms, random(), options);
         let (link, commands) = Link::new();
         let (sender, notices) = mpsc::unbounded_channel();
-        let driver = Driver::new(machine, Connections::new(config.client.clone()), commands, sender);
-        let driver = runtime.spawn(driver.run());
-        Ok(Self::new(config, link, notices, Some(driver)))
+        let mut client = config.client.clone();
+        let metrics = Arc::new(ConsumerMetrics::watch(&mut client));
+        let labels = [
+            ("group_id", config.group_id.as_deref()),
+            ("group_instance_id", config.group_instance_id.as_deref()),
+            ("group_member_id", config.group_id.as_deref().map(|_| &*member_id)),
+            ("client_rack", config.client_rack.as_deref()),
+        ];
+        let reporter = Reporter::watch(&mut client, metrics.metrics(), &labels);
+        let driver = Driver::new(machine, Connections::new(client), commands, sender, metrics.clone());
+        let span = tracing::debug_span!("consumer", group_id = config.group_id, member_id);
+        let driver = runtime.spawn(driver.run().instrument(span));
+        let mut handle = Self::new(config, link, notices, metrics, Some(driver));
+        handle.reporter = Some(reporter);
+        Ok(handle)
     }
 
     pub(super) fn new(
         config: &ConsumerConfig,
         link: Link,
         notices: mpsc::UnboundedReceiver<Notice>,
+        metrics: Arc<ConsumerMetrics>,
         driver: Option<JoinHandle<Result<(), ClientError>>>,
     ) -> Self {
         Self {
             link,
             max_poll_records: config.max_poll_records,
             notices,
+            metrics,
+            reporter: None,
             driver,
             announce_every: config.max_poll_interval / 3,
             announce_at: None,
@@ -211,10 +233,12 @@ impl Handle {
         if Instant::now() >= self.told_at + QUIET {
             self.announce();
         }
-        match timeout_at(deadline.into(), poll_fn(|cx| self.poll_pieces(cx))).await {
-            Ok(pieces) => pieces,
-            Err(_) => Ok(Vec::new()),
-        }
+        self.metrics.poll_begins();
+        let polled = timeout_at(deadline.into(), poll_fn(|cx| self.poll_pieces(cx))).await;
+        self.metrics.poll_ends();
+        let pieces = polled.unwrap_or_else(|_| Ok(Vec::new()))?;
+        self.metrics.consumed(pieces.iter().map(|piece| piece.records).sum());
+        Ok(pieces)
     }
 
     fn poll_pieces(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<Piece>, ClientError>> {
@@ -297,11 +321,13 @@ impl Handle {
                     let (offsets, _) =
                         self.call_listener(|listener, rebalance| listener.revoked(&partitions, rebalance));
                     self.waiting.forget(&partitions);
+                    self.metrics.assigned(self.waiting.names().len());
                     self.link.send(Command::Revoked(id, offsets));
                 }
                 Step::Assign(id, partitions) => {
                     let names: Vec<TopicPartition> = partitions.iter().map(|(name, _)| name.clone()).collect();
                     self.waiting.add(partitions);
+                    self.metrics.assigned(self.waiting.names().len());
                     let (_, seeks) = self.call_listener(|listener, rebalance| listener.assigned(&names, rebalance));
                     let seeks = seeks.into_iter().filter_map(|(name, to)| {
                         let run = self.waiting.begin_run(&name)?;
@@ -321,6 +347,7 @@ impl Handle {
         if !lost.is_empty() {
             self.call_listener(|listener, rebalance| listener.lost(&lost, rebalance));
             self.waiting.forget(&lost);
+            self.metrics.assigned(self.waiting.names().len());
         }
     }
 
@@ -406,7 +433,12 @@ impl Handle {
         let offsets = self.give_up_all();
         self.errors.clear();
         let Some(driver) = self.begin_close(timeout, offsets, true) else { return Ok(()) };
-        let ended = driver.await;
+        let last_push = async {
+            if let Some(reporter) = &self.reporter {
+                reporter.close().await;
+            }
+        };
+        let (ended, ()) = tokio::join!(driver, last_push);
         self.absorb();
         self.run_callbacks();
         let ended = ended.unwrap_or_else(|error| match error.try_into_panic() {

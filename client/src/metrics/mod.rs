@@ -5,6 +5,10 @@
 //! pushed to its brokers ([`telemetry`](crate::telemetry), KIP-714).
 
 mod connections;
+mod consumer;
+mod fetches;
+mod membership;
+mod polls;
 mod producer;
 mod registry;
 mod sensor;
@@ -16,6 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(crate) use connections::watch_admin;
+pub(crate) use consumer::ConsumerMetrics;
 pub(crate) use producer::ProducerMetrics;
 pub(crate) use share::ShareMetrics;
 

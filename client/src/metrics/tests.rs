@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::MetricsConfig;
 use super::sensor::{Sensor, Stat};
 use crate::config::ClientConfig;
-use crate::metrics::{ProducerMetrics, ShareMetrics};
+use crate::metrics::{ConsumerMetrics, ProducerMetrics, ShareMetrics};
 
 const WINDOW: Duration = Duration::from_secs(30);
 
@@ -50,9 +50,9 @@ fn what_was_never_measured_is_no_number() {
 #[test]
 fn names_are_those_of_kafka_and_stand_once() {
     let mut config = ClientConfig::new("localhost:9092").unwrap();
-    for metrics in
-        [ShareMetrics::watch(&mut config).metrics().clone(), ProducerMetrics::watch(&mut config).metrics().clone()]
-    {
+    let consumer = ConsumerMetrics::watch(&mut config).metrics().clone();
+    let share_consumer = ShareMetrics::watch(&mut config).metrics().clone();
+    for metrics in [consumer, share_consumer, ProducerMetrics::watch(&mut config).metrics().clone()] {
         let mut names: Vec<_> = metrics.snapshot().iter().map(|metric| (metric.group, metric.name)).collect();
         let count = names.len();
         names.sort_unstable();

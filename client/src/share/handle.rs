@@ -26,8 +26,8 @@ use super::subscription::{SUBSCRIBING, Subscription};
 use crate::cluster::{self, Alarm};
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::ShareMetrics;
-use crate::net::{Pool, random};
-use crate::telemetry::{Offer, Reporter};
+use crate::net::random;
+use crate::telemetry::Reporter;
 
 /// Called with each acknowledgement that ended.
 type Callback = Box<dyn FnMut(&Acknowledged) + Send>;
@@ -75,14 +75,12 @@ impl Handle {
         let (status_sender, status) = watch::channel(Status::default());
         let mut client = config.client.clone();
         let metrics = Arc::new(ShareMetrics::watch(&mut client));
-        let offer = Offer::watch(&mut client);
         let labels = [
-            ("group_id", Some(&config.group_id)),
-            ("group_member_id", Some(&member_id)),
-            ("client_rack", config.client_rack.as_ref()),
+            ("group_id", Some(config.group_id.as_str())),
+            ("group_member_id", Some(member_id.as_str())),
+            ("client_rack", config.client_rack.as_deref()),
         ];
-        let labels = labels.into_iter().filter_map(|(key, value)| Some((key, value?.clone()))).collect();
-        let reporter = Reporter::start(offer, Pool::new(client.clone()), metrics.metrics().clone(), labels);
+        let reporter = Reporter::watch(&mut client, metrics.metrics(), &labels);
         let connections = Connections::new(client);
         let driver = Driver::new(machine, connections, commands, sender, status_sender, metrics.clone());
         let span = tracing::debug_span!("share_consumer", group_id = config.group_id, member_id);

@@ -27,6 +27,10 @@ impl Reporter {
         Self
     }
 
+    pub(crate) fn watch(_: &mut ClientConfig, _: &Metrics, _: &[(&'static str, Option<&str>)]) -> Self {
+        Self
+    }
+
     pub(crate) fn client_instance_id(&self) -> Option<Uuid> {
         None
     }

@@ -77,6 +77,13 @@ impl Reporter {
         Self { ends, over, client_instance_id }
     }
 
+    /// The same for a consumer with this configuration, over a connection of its own.
+    pub(crate) fn watch(config: &mut ClientConfig, metrics: &Metrics, labels: &[(&'static str, Option<&str>)]) -> Self {
+        let offer = Offer::watch(config);
+        let labels = labels.iter().filter_map(|(key, value)| Some((*key, (*value)?.to_owned()))).collect();
+        Self::start(offer, Pool::new(config.clone()), metrics.clone(), labels)
+    }
+
     /// The id that the cluster has given this client, once it has.
     pub(crate) fn client_instance_id(&self) -> Option<Uuid> {
         self.client_instance_id.get().copied()

@@ -12,6 +12,7 @@ use super::super::link::{Command, Link, Notice};
 use super::super::{Consumer, ConsumerConfig, OffsetAndMetadata, Rebalance, RebalanceListener};
 use crate::deserialize::ByteArrayDeserializer;
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::ConsumerMetrics;
 
 struct Ends {
     consumer: Consumer,
@@ -42,7 +43,7 @@ impl Ends {
         let config = ConsumerConfig::builder("a:1").group_id("g").max_poll_records(max_poll_records).build().unwrap();
         let (link, commands) = Link::new();
         let (notices, receiver) = mpsc::unbounded_channel();
-        let mut handle = Handle::new(&config, link, receiver, None);
+        let mut handle = Handle::new(&config, link, receiver, unwatched(&config), None);
         handle.subscribe(Reading::Topics(vec!["t".into()])).unwrap();
         let consumer = Consumer::with(handle, ByteArrayDeserializer, ByteArrayDeserializer);
         Self { consumer, commands, notices }
@@ -229,8 +230,11 @@ async fn without_anything_to_read_or_a_group_the_error_says_what_to_call() {
     let config = ConsumerConfig::builder("a:1").build().unwrap();
     let (link, _commands) = Link::new();
     let (_notices, receiver) = mpsc::unbounded_channel();
-    let mut consumer =
-        Consumer::with(Handle::new(&config, link, receiver, None), ByteArrayDeserializer, ByteArrayDeserializer);
+    let mut consumer = Consumer::with(
+        Handle::new(&config, link, receiver, unwatched(&config), None),
+        ByteArrayDeserializer,
+        ByteArrayDeserializer,
+    );
     let error = consumer.poll(SOON).await.unwrap_err();
     assert!(error.to_string().contains("call subscribe or assign first"), "{error}");
     let error = consumer.subscribe(["t"]).unwrap_err();
@@ -240,4 +244,9 @@ async fn without_anything_to_read_or_a_group_the_error_says_what_to_call() {
     consumer.assign([name(0)]).unwrap();
     assert_eq!(consumer.assignment(), [name(0)]);
     assert!(Instant::now() < deadline(Duration::MAX));
+}
+
+/// Metrics that nobody reads.
+fn unwatched(config: &ConsumerConfig) -> Arc<ConsumerMetrics> {
+    Arc::new(ConsumerMetrics::watch(&mut config.client.clone()))
 }

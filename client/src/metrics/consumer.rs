@@ -1,0 +1,91 @@
+//! The metrics of a consumer in a consumer group.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ackflow_protocol::messages::fetch::FetchResponse;
+use ackflow_protocol::wire::ApiKey;
+
+use super::Metrics;
+use super::connections::ConnectionMetrics;
+use super::fetches::Fetches;
+use super::membership::Membership;
+use super::polls::Polls;
+use super::registry::Builder;
+use super::sensor::Stat;
+use crate::config::ClientConfig;
+
+const CONSUMER: &str = "consumer-metrics";
+const COORDINATOR: &str = "consumer-coordinator-metrics";
+
+/// What a consumer measures.
+#[derive(Debug)]
+pub(crate) struct ConsumerMetrics {
+    metrics: Metrics,
+    fetches: Fetches,
+    membership: Membership,
+    assigned: Arc<AtomicUsize>,
+    polls: Polls,
+}
+
+impl ConsumerMetrics {
+    /// The metrics of a consumer with this configuration, whose connections they watch from now on.
+    pub(crate) fn watch(config: &mut ClientConfig) -> Self {
+        let measured = config.metrics.clone();
+        let mut builder = Builder::new(&config.net.client_id, &measured);
+        let mut connections = ConnectionMetrics::new(&mut builder, CONSUMER);
+        let fetches = Fetches::new(&mut builder, &mut connections, "consumer-fetch-manager-metrics", ApiKey::FETCH);
+        let heartbeats = (COORDINATOR, ApiKey::CONSUMER_GROUP_HEARTBEAT);
+        let membership = Membership::new(&mut builder, &mut connections, heartbeats);
+        let commits = builder.sensor(
+            COORDINATOR,
+            &[
+                ("commit-latency-avg", "Mean time of a commit request, in ms.", Stat::Avg),
+                ("commit-latency-max", "Longest time of a commit request, in ms.", Stat::Max),
+                ("commit-rate", "Commit requests a second.", Stat::CountRate),
+                ("commit-total", "Commit requests.", Stat::Count),
+            ],
+        );
+        connections.time(ApiKey::OFFSET_COMMIT, &commits);
+        let assigned = Arc::<AtomicUsize>::default();
+        let now_assigned = assigned.clone();
+        builder.gauge(COORDINATOR, "assigned-partitions", "Partitions that are assigned.", move |_| {
+            now_assigned.load(Ordering::Relaxed) as f64
+        });
+        config.net.hooks.push(Arc::new(connections));
+        let polls = Polls::new(&mut builder, CONSUMER);
+        Self { metrics: builder.build(), fetches, membership, assigned, polls }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// A fetch was answered.
+    pub(crate) fn fetched(&self, response: &FetchResponse) {
+        let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+        let bytes = partitions.filter_map(|partition| partition.records.as_ref()).map(|records| records.len()).sum();
+        self.fetches.answered(bytes, response.throttle_time_ms);
+    }
+
+    /// Records were handed to the application.
+    pub(crate) fn consumed(&self, records: u32) {
+        self.fetches.consumed(records);
+    }
+
+    /// The assignment is another one, of so many partitions.
+    pub(crate) fn assigned(&self, partitions: usize) {
+        self.assigned.store(partitions, Ordering::Relaxed);
+        self.membership.rebalanced();
+    }
+
+    /// The application polls.
+    pub(crate) fn poll_begins(&self) {
+        self.polls.begin();
+    }
+
+    /// The poll gives something, or nothing.
+    pub(crate) fn poll_ends(&self) {
+        self.polls.end();
+    }
+}
