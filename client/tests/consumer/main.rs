@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ackflow_client::admin::{Admin, NewTopic};
 use ackflow_client::consumer::{
@@ -48,13 +48,24 @@ async fn topic(prefix: &str, partitions: i32) -> String {
 
 /// Writes so many records to a partition, of the values from `from` on.
 async fn produce(topic: &str, partition: i32, from: i64, count: i64) {
+    produce_at(topic, partition, from, count, None).await;
+}
+
+/// The same, the first at this time, in ms since 1970, and the others a second apart. What is too old is deleted soon (`retention.ms`).
+async fn produce_at(topic: &str, partition: i32, from: i64, count: i64, first: Option<i64>) {
     let producer = Producer::new(ProducerConfig::new(&servers()).unwrap()).unwrap();
     for i in from..from + count {
         let mut record = ProducerRecord::new(topic, i.to_string()).partition(partition);
-        record.timestamp = Some((i + 1) * 1000);
+        record.timestamp = first.map(|first| first + (i - from) * 1000);
         drop(producer.send(record).await.unwrap());
     }
     producer.close().await.unwrap();
+}
+
+/// Two hours ago, in ms since 1970.
+fn two_hours_ago() -> i64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_millis()).unwrap() - 7_200_000
 }
 
 /// A member that reads from the start and commits nothing by itself.

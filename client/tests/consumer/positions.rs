@@ -57,15 +57,15 @@ async fn real_kafka_what_is_paused_is_not_handed_out_until_it_is_resumed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
 async fn real_kafka_ends_and_times_are_looked_up() {
-    let topic = topic("ends", 2).await;
-    produce(&topic, 0, 0, 10).await;
+    let (topic, begun) = (topic("ends", 2).await, two_hours_ago());
+    produce_at(&topic, 0, 0, 10, Some(begun)).await;
     let mut consumer = Consumer::new(ConsumerConfig::builder(&servers()).build().unwrap()).unwrap();
     let both = || [partition(&topic, 0), partition(&topic, 1)];
     assert_eq!(consumer.beginning_offsets(both()).await.unwrap(), offsets(&topic, &[(0, 0), (1, 0)]));
     assert_eq!(consumer.end_offsets(both()).await.unwrap(), offsets(&topic, &[(0, 10), (1, 0)]));
-    let found = consumer.offsets_for_times(offsets(&topic, &[(0, 3_500), (1, 0)])).await.unwrap();
+    let found = consumer.offsets_for_times(offsets(&topic, &[(0, begun + 2_500), (1, 0)])).await.unwrap();
     let first = found[&partition(&topic, 0)].unwrap();
-    assert_eq!((first.offset, first.timestamp), (3, 4_000));
+    assert_eq!((first.offset, first.timestamp), (3, begun + 3_000));
     assert_eq!(found[&partition(&topic, 1)], None);
     let error = consumer.committed(both()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("group.id"), "{error}");
@@ -76,8 +76,7 @@ async fn real_kafka_ends_and_times_are_looked_up() {
 #[ignore = "needs a broker: cargo xtask kafka"]
 async fn real_kafka_each_policy_begins_where_it_says() {
     let topic = topic("reset", 1).await;
-    // Their times are those of 1970.
-    produce(&topic, 0, 0, 10).await;
+    produce_at(&topic, 0, 0, 10, Some(two_hours_ago())).await;
     for (reset, count) in
         [(OffsetReset::Earliest, 11), (OffsetReset::Latest, 1), (OffsetReset::ByDuration(Duration::from_secs(3600)), 1)]
     {

@@ -60,7 +60,10 @@ impl Transactional {
         let options = BatchOptions { transactional: true, producer_id, producer_epoch, ..Default::default() };
         let mut builder = BatchBuilder::new(options);
         for value in values {
-            builder.try_append(1000, None, Some(value.as_bytes()), std::iter::empty::<Header<'_>>()).unwrap().unwrap();
+            builder
+                .try_append(two_hours_ago(), None, Some(value.as_bytes()), std::iter::empty::<Header<'_>>())
+                .unwrap()
+                .unwrap();
         }
         builder.set_producer_state(producer_id, producer_epoch, self.sequence);
         self.sequence += values.len() as i32;
