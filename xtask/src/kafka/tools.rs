@@ -44,6 +44,11 @@ impl Tools {
         self.add(self.libs.admin_java(), class, arguments)
     }
 
+    /// A `java` command for a program of one source file that uses Kafka's jars.
+    pub fn java(&self) -> Command {
+        self.libs.admin_java()
+    }
+
     /// The same with the JVM options of Kafka's own scripts, for measurements.
     pub fn performance_tool(&self, class: &str, arguments: &[&str]) -> Command {
         self.add(self.libs.java(&SCRIPT_OPTIONS), class, arguments)

@@ -20,11 +20,37 @@ pub fn librdkafka() -> Result<Peer> {
     Ok(Peer::new("librdkafka", [environment()?.join("bin/python"), source().join("peer.py")]))
 }
 
+/// librdkafka's consumer of partitions, for measurements: benches/peers/consumer has its source and says what it takes and prints.
+///
+/// # Errors
+/// As [`librdkafka`], and where there is no C compiler.
+pub fn librdkafka_consumer() -> Result<Peer> {
+    let folder = cache::folder("consumer-librdkafka", |partial| {
+        let folder = partial.join("built");
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    })?;
+    let program = folder.join("consume");
+    compile(&workspace::root().join("benches/peers/consumer/librdkafka/consume.c"), &program)?;
+    Ok(Peer::new("librdkafka", [program]))
+}
+
+/// Compiles a program in C that uses the library.
+pub(super) fn compile(source: &Path, program: &Path) -> Result<()> {
+    let library = library()?;
+    let folder = library.parent().context("a library is in a folder")?.display().to_string();
+    let mut compile = Command::new("cc");
+    compile.args(["-O2", "-Wall", "-Werror", "-o"]).arg(program).arg(source);
+    process::output(compile.arg(&library).arg(format!("-Wl,-rpath,{folder}")))
+        .context("a C compiler is needed for programs with librdkafka")?;
+    Ok(())
+}
+
 /// The shared library itself, out of the wheel.
 ///
 /// # Errors
 /// As [`librdkafka`].
-pub(super) fn library() -> Result<PathBuf> {
+fn library() -> Result<PathBuf> {
     let libraries = fs::read_dir(environment()?.join("lib"))?.map(|python| {
         let folder = python?.path().join("site-packages/confluent_kafka.libs");
         let mut files = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;

@@ -10,7 +10,7 @@ use std::process::Command;
 
 pub use franz_go::franz_go;
 pub use java::java;
-pub use librdkafka::librdkafka;
+pub use librdkafka::{librdkafka, librdkafka_consumer};
 pub use share::share_consumers;
 
 /// A client that writes and reads records.

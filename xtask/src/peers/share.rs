@@ -52,13 +52,8 @@ fn java(libs: &Libs) -> Result<Peer> {
 }
 
 fn librdkafka() -> Result<Peer> {
-    let library = super::librdkafka::library()?;
-    let folder = library.parent().context("a library is in a folder")?.display().to_string();
     let program = built("librdkafka")?.join("share_consume");
-    let mut compile = Command::new("cc");
-    compile.args(["-O2", "-Wall", "-Werror", "-o"]).arg(&program).arg(source("librdkafka").join("share_consume.c"));
-    process::output(compile.arg(&library).arg(format!("-Wl,-rpath,{folder}")))
-        .context("a C compiler is needed for librdkafka's share consumer")?;
+    super::librdkafka::compile(&source("librdkafka").join("share_consume.c"), &program)?;
     Ok(Peer::new("librdkafka", [program]))
 }
 

@@ -9,6 +9,7 @@ mod bench_codec;
 mod bench_replay;
 mod cancel;
 mod cold_start;
+mod consumer;
 mod demo;
 mod fair;
 mod faults_codec;
@@ -78,6 +79,7 @@ pub static ALL: &[Proof] = &[
     growth::PROOF,
     security::PROOF,
     admin::PROOF,
+    consumer::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
