@@ -24,6 +24,7 @@ mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
 mod perf_share;
+mod reauth;
 mod records_interop;
 mod schema_oracle;
 mod security;
@@ -80,6 +81,7 @@ pub static ALL: &[Proof] = &[
     security::PROOF,
     admin::PROOF,
     consumer::PROOF,
+    reauth::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.
