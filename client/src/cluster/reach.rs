@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    // Mutation: client/src/share/reach.rs
+    // Mutation: client/src/cluster/reach.rs
     // - Role::Any if result.is_ok() && matches!(self.any, Attempts::Never(_)) => return None,
     // + Role::Any if false => return None,
     #[test]

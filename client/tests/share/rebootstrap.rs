@@ -70,7 +70,7 @@ async fn consume(consumer: &mut OwnedShareConsumer, records: usize) {
     }
 }
 
-// Mutation: client/src/share/brokers.rs
+// Mutation: client/src/cluster/brokers.rs
 // - if candidates.is_empty() || config.rebootstraps() {
 // + if candidates.is_empty() {
 #[tokio::test]

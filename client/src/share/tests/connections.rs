@@ -222,7 +222,7 @@ async fn knowing(seed: &Peer, node: &Peer, change: impl FnOnce(&mut ClientConfig
     connections
 }
 
-// Mutation: client/src/share/brokers.rs
+// Mutation: client/src/cluster/brokers.rs
 // - is_over && config.rebootstraps() && !self.named.is_empty()
 // + is_over && config.rebootstraps() && self.named.is_empty()
 #[tokio::test]
