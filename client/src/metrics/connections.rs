@@ -6,6 +6,7 @@ use std::time::Duration;
 use ackflow_protocol::wire::ApiKey;
 
 use super::Metrics;
+use super::named::{counted, measured, summed};
 use super::registry::Builder;
 use super::sensor::{Sensor, Stat};
 use crate::config::ClientConfig;
@@ -25,53 +26,24 @@ pub(super) struct ConnectionMetrics {
 impl ConnectionMetrics {
     /// Metrics in a group such as `consumer-metrics`.
     pub(super) fn new(builder: &mut Builder<'_>, group: &'static str) -> Self {
-        let created = builder.sensor(
-            group,
-            &[
-                ("connection-creation-rate", "New connections established a second.", Stat::CountRate),
-                ("connection-creation-total", "New connections established.", Stat::Count),
-            ],
-        );
-        let closed = builder.sensor(
-            group,
-            &[
-                ("connection-close-rate", "Connections closed a second.", Stat::CountRate),
-                ("connection-close-total", "Connections closed.", Stat::Count),
-            ],
-        );
+        let created = builder.sensor(group, &counted!("connection-creation", "Connections established"));
+        let closed = builder.sensor(group, &counted!("connection-close", "Connections closed"));
         let (opened, ended) = (created.clone(), closed.clone());
         builder.gauge(group, "connection-count", "Connections that are open.", move |now| {
             // The second is read first, or one that ends between the two would count twice.
             let ended = ended.read(now, Stat::Count);
             opened.read(now, Stat::Count) - ended
         });
-        let refused = builder.sensor(
-            group,
-            &[
-                ("failed-authentication-rate", "Connections a second that failed authentication.", Stat::CountRate),
-                ("failed-authentication-total", "Connections that failed authentication.", Stat::Count),
-            ],
-        );
-        let requests = builder.sensor(
-            group,
-            &[
-                ("request-rate", "Requests answered a second.", Stat::CountRate),
-                ("request-total", "Requests answered.", Stat::Count),
-                ("request-size-avg", "Mean size of a request, in bytes.", Stat::Avg),
-                ("request-size-max", "Size of the largest request, in bytes.", Stat::Max),
-                ("outgoing-byte-rate", "Bytes of requests a second.", Stat::Rate),
-                ("outgoing-byte-total", "Bytes of requests.", Stat::Total),
-            ],
-        );
-        let responses = builder.sensor(
-            group,
-            &[
-                ("response-rate", "Responses received a second.", Stat::CountRate),
-                ("response-total", "Responses received.", Stat::Count),
-                ("incoming-byte-rate", "Bytes of responses a second.", Stat::Rate),
-                ("incoming-byte-total", "Bytes of responses.", Stat::Total),
-            ],
-        );
+        let refused =
+            builder.sensor(group, &counted!("failed-authentication", "Connections that failed authentication"));
+        let requests = [
+            counted!("request", "Requests answered"),
+            measured!("request-size", "bytes of a request"),
+            summed!("outgoing-byte", "Bytes of requests"),
+        ];
+        let responses = [counted!("response", "Responses received"), summed!("incoming-byte", "Bytes of responses")];
+        let (requests, responses) =
+            (builder.sensor(group, requests.as_flattened()), builder.sensor(group, responses.as_flattened()));
         Self { created, closed, refused, requests, responses, latencies: Vec::new() }
     }
 

@@ -10,9 +10,9 @@ use super::Metrics;
 use super::connections::ConnectionMetrics;
 use super::fetches::Fetches;
 use super::membership::Membership;
+use super::named::{counted, measured};
 use super::polls::Polls;
 use super::registry::Builder;
-use super::sensor::Stat;
 use crate::config::ClientConfig;
 
 const CONSUMER: &str = "consumer-metrics";
@@ -37,15 +37,8 @@ impl ConsumerMetrics {
         let fetches = Fetches::new(&mut builder, &mut connections, "consumer-fetch-manager-metrics", ApiKey::FETCH);
         let heartbeats = (COORDINATOR, ApiKey::CONSUMER_GROUP_HEARTBEAT);
         let membership = Membership::new(&mut builder, &mut connections, heartbeats);
-        let commits = builder.sensor(
-            COORDINATOR,
-            &[
-                ("commit-latency-avg", "Mean time of a commit request, in ms.", Stat::Avg),
-                ("commit-latency-max", "Longest time of a commit request, in ms.", Stat::Max),
-                ("commit-rate", "Commit requests a second.", Stat::CountRate),
-                ("commit-total", "Commit requests.", Stat::Count),
-            ],
-        );
+        let commits = [counted!("commit", "Commits"), measured!("commit-latency", "the time of a commit, in ms")];
+        let commits = builder.sensor(COORDINATOR, commits.as_flattened());
         connections.time(ApiKey::OFFSET_COMMIT, &commits);
         let assigned = Arc::<AtomicUsize>::default();
         let now_assigned = assigned.clone();

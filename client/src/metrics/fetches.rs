@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ackflow_protocol::wire::ApiKey;
 
 use super::connections::ConnectionMetrics;
+use super::named::{counted, measured, summed};
 use super::registry::Builder;
-use super::sensor::{Sensor, Stat};
+use super::sensor::Sensor;
 
 /// Watches the fetches of a consumer.
 #[derive(Debug)]
@@ -24,40 +25,16 @@ impl Fetches {
         group: &'static str,
         api: ApiKey,
     ) -> Self {
-        let latency = builder.sensor(
-            group,
-            &[
-                ("fetch-latency-avg", "Mean time of a fetch, in ms.", Stat::Avg),
-                ("fetch-latency-max", "Longest time of a fetch, in ms.", Stat::Max),
-                ("fetch-rate", "Fetches a second.", Stat::CountRate),
-                ("fetch-total", "Fetches.", Stat::Count),
-            ],
-        );
-        connections.time(api, &latency);
+        let fetches = [counted!("fetch", "Fetches"), measured!("fetch-latency", "the time of a fetch, in ms")];
+        connections.time(api, &builder.sensor(group, fetches.as_flattened()));
+        let bytes = [
+            measured!("fetch-size", "bytes of records in a fetch"),
+            summed!("bytes-consumed", "Bytes of records fetched"),
+        ];
         Self {
-            bytes: builder.sensor(
-                group,
-                &[
-                    ("fetch-size-avg", "Mean bytes of records in a fetch.", Stat::Avg),
-                    ("fetch-size-max", "Most bytes of records in a fetch.", Stat::Max),
-                    ("bytes-consumed-rate", "Bytes of records fetched a second.", Stat::Rate),
-                    ("bytes-consumed-total", "Bytes of records fetched.", Stat::Total),
-                ],
-            ),
-            throttle: builder.sensor(
-                group,
-                &[
-                    ("fetch-throttle-time-avg", "Mean throttle time of a fetch, in ms.", Stat::Avg),
-                    ("fetch-throttle-time-max", "Longest throttle time of a fetch, in ms.", Stat::Max),
-                ],
-            ),
-            consumed: builder.sensor(
-                group,
-                &[
-                    ("records-consumed-rate", "Records handed to the application a second.", Stat::Rate),
-                    ("records-consumed-total", "Records handed to the application.", Stat::Total),
-                ],
-            ),
+            bytes: builder.sensor(group, bytes.as_flattened()),
+            throttle: builder.sensor(group, &measured!("fetch-throttle-time", "the throttle time of a fetch, in ms")),
+            consumed: builder.sensor(group, &summed!("records-consumed", "Records handed to the application")),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ackflow_protocol::wire::ApiKey;
 
 use super::connections::ConnectionMetrics;
+use super::named::counted;
 use super::registry::Builder;
 use super::sensor::{Sensor, Stat};
 
@@ -21,15 +22,10 @@ impl Membership {
         connections: &mut ConnectionMetrics,
         (group, api): (&'static str, ApiKey),
     ) -> Self {
-        let heartbeats = builder.sensor(
-            group,
-            &[
-                ("heartbeat-rate", "Heartbeats a second.", Stat::CountRate),
-                ("heartbeat-total", "Heartbeats.", Stat::Count),
-                ("heartbeat-response-time-max", "Longest time of a heartbeat, in ms.", Stat::Max),
-                ("last-heartbeat-seconds-ago", "Seconds since the last heartbeat was answered.", Stat::SecondsAgo),
-            ],
-        );
+        let [rate, total] = counted!("heartbeat", "Heartbeats");
+        let slowest = ("heartbeat-response-time-max", "The largest: the time of a heartbeat, in ms.", Stat::Max);
+        let last = ("last-heartbeat-seconds-ago", "Seconds since the last heartbeat was answered.", Stat::SecondsAgo);
+        let heartbeats = builder.sensor(group, &[rate, total, slowest, last]);
         connections.time(api, &heartbeats);
         let rebalances = builder.sensor(
             group,

@@ -8,6 +8,7 @@ mod connections;
 mod consumer;
 mod fetches;
 mod membership;
+mod named;
 mod polls;
 mod producer;
 mod registry;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use super::named::measured;
 use super::registry::Builder;
 use super::sensor::{Sensor, Stat};
 
@@ -30,13 +31,7 @@ impl Polls {
                 group,
                 &[("last-poll-seconds-ago", "Seconds since the last poll; -1 before the first.", Stat::SecondsAgo)],
             ),
-            between: builder.sensor(
-                group,
-                &[
-                    ("time-between-poll-avg", "Mean time between two polls, in ms.", Stat::Avg),
-                    ("time-between-poll-max", "Longest time between two polls, in ms.", Stat::Max),
-                ],
-            ),
+            between: builder.sensor(group, &measured!("time-between-poll", "the time between two polls, in ms")),
             idle_ratio: builder.sensor(
                 group,
                 &[("poll-idle-ratio-avg", "Mean part of the time in which the consumer is polled.", Stat::Avg)],

@@ -7,6 +7,7 @@ use ackflow_protocol::wire::ApiKey;
 
 use super::Metrics;
 use super::connections::ConnectionMetrics;
+use super::named::{measured, summed};
 use super::registry::Builder;
 use super::sensor::{Sensor, Stat};
 use crate::config::ClientConfig;
@@ -32,60 +33,19 @@ impl ProducerMetrics {
         let measured = config.metrics.clone();
         let mut builder = Builder::new(&config.net.client_id, &measured);
         let mut connections = ConnectionMetrics::new(&mut builder, GROUP);
-        let latency = builder.sensor(
-            GROUP,
-            &[
-                ("request-latency-avg", "Mean time of a produce request, in ms.", Stat::Avg),
-                ("request-latency-max", "Longest time of a produce request, in ms.", Stat::Max),
-            ],
-        );
+        let latency = builder.sensor(GROUP, &measured!("request-latency", "the time of a produce request, in ms"));
         connections.time(ApiKey::PRODUCE, &latency);
         config.net.hooks.push(Arc::new(connections));
         Self {
-            sent: builder.sensor(
-                GROUP,
-                &[
-                    ("record-send-rate", "Records sent a second.", Stat::Rate),
-                    ("record-send-total", "Records sent.", Stat::Total),
-                ],
-            ),
-            failed: builder.sensor(
-                GROUP,
-                &[
-                    ("record-error-rate", "Records a second that failed.", Stat::Rate),
-                    ("record-error-total", "Records that failed.", Stat::Total),
-                ],
-            ),
-            retried: builder.sensor(
-                GROUP,
-                &[
-                    ("record-retry-rate", "Records a second that were sent again.", Stat::Rate),
-                    ("record-retry-total", "Records that were sent again.", Stat::Total),
-                ],
-            ),
-            queued: builder.sensor(
-                GROUP,
-                &[
-                    ("record-queue-time-avg", "Mean time that a batch waited to be sent, in ms.", Stat::Avg),
-                    ("record-queue-time-max", "Longest time that a batch waited to be sent, in ms.", Stat::Max),
-                ],
-            ),
-            batches: builder.sensor(
-                GROUP,
-                &[
-                    ("batch-size-avg", "Mean bytes of a batch.", Stat::Avg),
-                    ("batch-size-max", "Bytes of the largest batch.", Stat::Max),
-                ],
-            ),
+            sent: builder.sensor(GROUP, &summed!("record-send", "Records sent")),
+            failed: builder.sensor(GROUP, &summed!("record-error", "Records that failed")),
+            retried: builder.sensor(GROUP, &summed!("record-retry", "Records that were sent again")),
+            queued: builder.sensor(GROUP, &measured!("record-queue-time", "how long a batch waited to be sent, in ms")),
+            batches: builder.sensor(GROUP, &measured!("batch-size", "bytes of a batch")),
             requests: builder
-                .sensor(GROUP, &[("records-per-request-avg", "Mean number of records in a request.", Stat::Avg)]),
-            throttle: builder.sensor(
-                GROUP,
-                &[
-                    ("produce-throttle-time-avg", "Mean throttle time of a request, in ms.", Stat::Avg),
-                    ("produce-throttle-time-max", "Longest throttle time of a request, in ms.", Stat::Max),
-                ],
-            ),
+                .sensor(GROUP, &[("records-per-request-avg", "The mean: records in a request.", Stat::Avg)]),
+            throttle: builder
+                .sensor(GROUP, &measured!("produce-throttle-time", "the throttle time of a request, in ms")),
             metrics: builder.build(),
         }
     }

@@ -9,9 +9,10 @@ use super::Metrics;
 use super::connections::ConnectionMetrics;
 use super::fetches::Fetches;
 use super::membership::Membership;
+use super::named::{measured, summed};
 use super::polls::Polls;
 use super::registry::Builder;
-use super::sensor::{Sensor, Stat};
+use super::sensor::Sensor;
 use crate::config::ClientConfig;
 
 const FETCH: &str = "consumer-share-fetch-manager-metrics";
@@ -41,27 +42,9 @@ impl ShareMetrics {
         Self {
             fetches,
             membership,
-            records: builder.sensor(
-                FETCH,
-                &[
-                    ("records-per-request-avg", "Mean number of records acquired by a fetch.", Stat::Avg),
-                    ("records-per-request-max", "Most records acquired by a fetch.", Stat::Max),
-                ],
-            ),
-            acknowledged: builder.sensor(
-                FETCH,
-                &[
-                    ("acknowledgements-send-rate", "Records acknowledged a second.", Stat::Rate),
-                    ("acknowledgements-send-total", "Records acknowledged.", Stat::Total),
-                ],
-            ),
-            refused: builder.sensor(
-                FETCH,
-                &[
-                    ("acknowledgements-error-rate", "Records a second whose acknowledgement failed.", Stat::Rate),
-                    ("acknowledgements-error-total", "Records whose acknowledgement failed.", Stat::Total),
-                ],
-            ),
+            records: builder.sensor(FETCH, &measured!("records-per-request", "records acquired by a fetch")),
+            acknowledged: builder.sensor(FETCH, &summed!("acknowledgements-send", "Records acknowledged")),
+            refused: builder.sensor(FETCH, &summed!("acknowledgements-error", "Records whose acknowledgement failed")),
             polls: Polls::new(&mut builder, "consumer-share-metrics"),
             metrics: builder.build(),
         }
