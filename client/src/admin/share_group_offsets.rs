@@ -32,6 +32,8 @@ pub struct SharePartitionOffset {
     /// The first offset that is not settled for good, as last stored: it may be old. `None` where the group has
     /// acknowledged nothing of the partition yet.
     pub start_offset: Option<i64>,
+    /// The epoch of the partition's leader when the start offset was stored; `None` where there is none or the broker does not know.
+    pub leader_epoch: Option<i32>,
     /// How many records are still to be delivered or acknowledged (KIP-1226); `None` where the broker does not know, as
     /// while the start offset is not known.
     pub lag: Option<i64>,
@@ -151,6 +153,7 @@ fn offset(topic: &str, topic_id: Uuid, partition: &DescribeShareGroupOffsetsResp
         topic_id,
         partition: partition.partition_index,
         start_offset: known(partition.start_offset),
+        leader_epoch: Some(partition.leader_epoch).filter(|epoch| *epoch >= 0 && partition.start_offset >= 0),
         lag: known(partition.lag),
     }
 }

@@ -19,6 +19,7 @@ async fn real_kafka_offsets_of_a_share_group_are_set_described_and_deleted() {
     let offsets = admin.share_group_offsets(&group).await.unwrap();
     let [only] = &offsets[..] else { panic!("{offsets:?}") };
     assert_eq!((only.topic.as_str(), only.start_offset, only.lag), (name.as_str(), Some(2), Some(3)));
+    assert_eq!(only.leader_epoch, Some(0));
 
     // Where the member begins to read is the broker's, which on a busy machine has begun elsewhere (docs/broker-behaviour.md).
     let config = ShareConsumerConfig::builder(&servers(), &group).build().unwrap();
