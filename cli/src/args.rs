@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{broker, consume, demo, perf, produce, run, wire};
+use crate::commands::{broker, consume, demo, groups, perf, produce, run, topics, wire};
 
 /// Kafka share groups and sinks from the command line.
 #[derive(Debug, Parser)]
@@ -22,6 +22,12 @@ pub(crate) enum Command {
     Consume(consume::Args),
     /// Produce records from JSON lines
     Produce(produce::Args),
+    /// List groups, describe them, show their lag, reset their offsets, change their settings
+    #[command(subcommand)]
+    Groups(groups::Command),
+    /// List topics, describe, create and delete them, change their settings, show their offsets
+    #[command(subcommand)]
+    Topics(topics::Command),
     /// Run the embedded broker for any Kafka client; it keeps everything in memory
     Broker(broker::Args),
     /// Look at Kafka's wire format

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ackflow_client::{Admin, ClientConfig};
 use anyhow::{Context, bail};
 use clap::Args;
 
@@ -38,7 +39,69 @@ impl Connection {
         properties.insert("bootstrap.servers".to_owned(), self.bootstrap_server.clone());
         Ok(properties)
     }
+
+    /// A client for administration. A file of properties may be one that consumers and producers use too: what is theirs means nothing here, as in
+    /// Kafka's own tools.
+    pub(crate) fn admin(&self) -> anyhow::Result<Admin> {
+        let mut properties = self.properties()?;
+        properties.retain(|key, _| !OF_OTHER_CLIENTS.contains(&key.as_str()));
+        Ok(Admin::new(ClientConfig::from_properties(&properties)?))
+    }
 }
+
+/// The settings of Kafka's consumers and producers that its admin client does not have, and `retries`, which it has.
+const OF_OTHER_CLIENTS: &[&str] = &[
+    "acks",
+    "allow.auto.create.topics",
+    "auto.commit.interval.ms",
+    "auto.offset.reset",
+    "batch.size",
+    "buffer.memory",
+    "check.crcs",
+    "client.rack",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "delivery.timeout.ms",
+    "enable.auto.commit",
+    "enable.idempotence",
+    "exclude.internal.topics",
+    "fetch.max.bytes",
+    "fetch.max.wait.ms",
+    "fetch.min.bytes",
+    "group.id",
+    "group.instance.id",
+    "group.protocol",
+    "group.remote.assignor",
+    "heartbeat.interval.ms",
+    "interceptor.classes",
+    "isolation.level",
+    "key.deserializer",
+    "key.serializer",
+    "linger.ms",
+    "max.block.ms",
+    "max.in.flight.requests.per.connection",
+    "max.partition.fetch.bytes",
+    "max.poll.interval.ms",
+    "max.poll.records",
+    "max.request.size",
+    "metadata.max.idle.ms",
+    "partition.assignment.strategy",
+    "partitioner.adaptive.partitioning.enable",
+    "partitioner.availability.timeout.ms",
+    "partitioner.class",
+    "partitioner.ignore.keys",
+    "retries",
+    "session.timeout.ms",
+    "share.acknowledgement.mode",
+    "share.acquire.mode",
+    "transaction.timeout.ms",
+    "transaction.two.phase.commit.enable",
+    "transactional.id",
+    "value.deserializer",
+    "value.serializer",
+];
 
 /// Names the group in client properties, which may name it themselves where `--group` does not.
 pub(crate) fn name_group(

@@ -5,11 +5,17 @@
 
 mod args;
 mod commands;
+mod common;
+mod configs;
 mod connection;
 mod progress;
+mod report;
+mod scope;
 mod signals;
 mod stderr;
 mod stdout;
+mod table;
+mod times;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -40,6 +46,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Consume(args) => commands::consume::run(args).await,
         Command::Produce(args) => commands::produce::run(args).await,
         Command::Broker(args) => commands::broker::run(args).await,
+        Command::Groups(args) => commands::groups::run(args).await,
+        Command::Topics(args) => commands::topics::run(args).await,
         Command::Wire(args) => commands::wire::run(args).await,
         Command::Perf(args) => commands::perf::run(args).await,
     }

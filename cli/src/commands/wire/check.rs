@@ -11,8 +11,9 @@ use ackflow_protocol::wire::ApiKey;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::{name, open, reader_is_gone};
+use super::{name, open};
 use crate::stderr::tell;
+use crate::stdout::reader_is_gone;
 
 /// At most this many failures are printed; the summary counts them all.
 const FAILURES_SHOWN: u64 = 20;

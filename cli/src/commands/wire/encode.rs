@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use ackflow_capture::{EncodeStream, Encoded, hex};
 use anyhow::{Context, bail};
 
-use super::{name, open, reader_is_gone};
+use super::{name, open};
 use crate::stderr::tell;
+use crate::stdout::reader_is_gone;
 
 #[derive(Debug, clap::Args)]
 #[command(

@@ -4,7 +4,7 @@ mod check;
 mod decode;
 mod encode;
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -51,9 +51,4 @@ fn open(file: &std::path::Path) -> anyhow::Result<Box<dyn io::Read>> {
     }
     let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", name(file)))?;
     Ok(Box::new(opened))
-}
-
-/// Whether the reader of our output has gone, as `head` does once it has enough.
-fn reader_is_gone(error: &io::Error) -> bool {
-    error.kind() == ErrorKind::BrokenPipe
 }

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use ackflow_capture::{Content, Entry, Event, Frame, NoSegment, Style, Summary, lacks_records, line};
 use anyhow::Context;
 
-use crate::commands::wire::reader_is_gone;
 use crate::stderr::tell;
+use crate::stdout::reader_is_gone;
 
 /// Writes lines until stdout fails.
 pub(super) struct Output {

@@ -1,0 +1,50 @@
+//! The kinds of groups whose offsets are known here.
+
+use ackflow_client::Admin;
+use ackflow_client::admin::GroupListing;
+use clap::ValueEnum;
+
+/// What a group is, which decides where its offsets are and what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A share group: records are settled one by one from a start offset on
+    Share,
+    /// A consumer group of either protocol: offsets are committed
+    Consumer,
+}
+
+impl Kind {
+    /// The kind of a listed group.
+    ///
+    /// # Errors
+    /// Where it is none of these.
+    pub(crate) fn of(group: &GroupListing) -> Result<Self, String> {
+        let GroupListing { group_id, group_type, protocol, .. } = group;
+        match (group_type.to_ascii_lowercase().as_str(), protocol.as_str()) {
+            ("share", _) => Ok(Self::Share),
+            ("consumer", _) => Ok(Self::Consumer),
+            // A classic group that holds nothing but offsets has no protocol. Before Kafka 3.8 brokers do not say the type.
+            ("classic" | "", "consumer" | "") => Ok(Self::Consumer),
+            ("streams", _) => Err(format!(
+                "group {group_id} is a streams group, whose offsets and members are not known here: use kafka-streams-groups.sh"
+            )),
+            (group_type, protocol) => Err(format!(
+                "group {group_id} is a {group_type} group whose members speak the protocol {protocol}: name a share or consumer group"
+            )),
+        }
+    }
+
+    /// The kind of the group of this name, where there is one.
+    pub(crate) async fn find(admin: &Admin, group: &str) -> anyhow::Result<Option<Self>> {
+        let listed = admin.list_groups(&[]).await?;
+        let found = listed.iter().find(|listed| listed.group_id == group);
+        found.map(Self::of).transpose().map_err(anyhow::Error::msg)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Consumer => "consumer",
+        }
+    }
+}
