@@ -30,7 +30,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "KEY")]
     unset: Vec<String>,
 
-    /// Several --set as kafka-configs.sh takes them; a value with commas stands in [brackets]
+    /// Several --set as kafka-configs.sh takes them; a value with commas stands in square brackets
     #[arg(long, value_name = "KEY=VALUE,..", value_parser = key_values)]
     add_config: Vec<KeyValues>,
 

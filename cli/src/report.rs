@@ -51,6 +51,11 @@ impl Report {
         self.text.push_str(&table.lines(self.style.verbose));
     }
 
+    /// Adds lines as they are, of which JSON has nothing.
+    pub(crate) fn text(&mut self, lines: &str) {
+        self.text.push_str(lines);
+    }
+
     /// Adds a fact that JSON alone has.
     pub(crate) fn fact(&mut self, name: &str, value: impl Into<Value>) {
         self.json.insert(name.to_owned(), value.into());

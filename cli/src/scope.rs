@@ -14,6 +14,13 @@ pub(crate) struct TopicScope {
     pub(crate) partitions: Option<BTreeSet<i32>>,
 }
 
+impl TopicScope {
+    /// One partition.
+    pub(crate) fn of(partition: &TopicPartition) -> Self {
+        Self { topic: partition.topic.to_string(), partitions: Some(BTreeSet::from([partition.partition])) }
+    }
+}
+
 /// More partitions than a topic has: a range that is longer is a slip of the finger.
 const MOST: i32 = 1_000_000;
 

@@ -94,6 +94,19 @@ async fn real_kafka_offsets_of_a_share_group_are_planned_and_set_as_kafkas_tool_
     let back = site.json(&format!("groups offsets {group} --topic {topic} --by-duration P30000D --execute")).await;
     assert_eq!((&back["offsets"][0]["currentOffset"], &back["offsets"][0]["newOffset"]), (&json!(7), &json!(0)));
 
+    // What is written to a file can be set from it, by Kafka's tool and ours; and what Kafka's writes.
+    let dir = tempfile::TempDir::new().unwrap();
+    let file = dir.path().join("offsets.csv");
+    let words = format!("{group} --all-topics --to-offset 3 --export");
+    let (ours, _) = site.table_and_remarks(&format!("groups offsets {words}")).await;
+    assert_eq!(ours, format!("{topic},0,3\n{topic},1,3\n"));
+    let kafkas = run_tool(SHARE, &format!("--reset-offsets --dry-run --group {words}")).await;
+    std::fs::write(&file, &kafkas).unwrap();
+    let set = site.json(&format!("groups offsets {group} --from-file {} --execute", file.display())).await;
+    assert_eq!((&set["offsets"][0]["newOffset"], &set["offsets"][1]["newOffset"]), (&json!(3), &json!(3)), "{kafkas}");
+    std::fs::write(&file, &ours).unwrap();
+    run_tool(SHARE, &format!("--reset-offsets --execute --group {group} --from-file {}", file.display())).await;
+
     let deleted = site.json(&format!("groups delete-offsets {group} --topic {topic}")).await;
     assert_eq!(deleted["deleted"], json!([{ "group": group, "topic": topic, "partition": null }]));
     let error = site.error(&format!("groups offsets {group} --all-topics --to-earliest")).await;

@@ -48,3 +48,31 @@ impl Kind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(group_type: &str, protocol: &str) -> Result<Kind, String> {
+        let (group_type, protocol) = (group_type.to_owned(), protocol.to_owned());
+        Kind::of(&GroupListing { group_id: "g".to_owned(), group_type, state: "Empty".to_owned(), protocol })
+    }
+
+    #[test]
+    fn kinds_are_told_by_type_and_protocol() {
+        assert_eq!(kind("share", "share"), Ok(Kind::Share));
+        assert_eq!(kind("Share", "share"), Ok(Kind::Share));
+        for (group_type, protocol) in
+            [("consumer", "consumer"), ("classic", "consumer"), ("classic", ""), ("", "consumer")]
+        {
+            assert_eq!(kind(group_type, protocol), Ok(Kind::Consumer));
+        }
+    }
+
+    #[test]
+    fn groups_whose_offsets_are_elsewhere_are_refused_with_what_helps() {
+        assert!(kind("streams", "streams").unwrap_err().contains("kafka-streams-groups.sh"));
+        let error = kind("classic", "connect").unwrap_err();
+        assert!(error.contains("group g is a classic group") && error.contains("connect"), "{error}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `ackflow groups`: groups of all kinds, as kafka-groups.sh, kafka-share-groups.sh and kafka-consumer-groups.sh show and change them.
 
+mod csv;
 mod delete;
 mod delete_offsets;
 mod describe;

@@ -1,13 +1,15 @@
 //! `ackflow groups offsets`: resets offsets, as `--reset-offsets` of kafka-share-groups.sh and kafka-consumer-groups.sh.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use ackflow_client::Admin;
 use ackflow_client::admin::{IsolationLevel, OffsetSpec, TopicPartition};
-use anyhow::bail;
+use anyhow::{Context, anyhow, bail};
 
+use super::csv;
 use super::kind::Kind;
 use super::named::{One, not_there};
 use super::state;
@@ -34,6 +36,8 @@ const COLUMNS: &[Column] = &[
     Examples:\n  \
     ackflow groups offsets orders --all-topics --to-earliest --bootstrap-server localhost:9092\n  \
     ackflow groups offsets orders --topic orders:0,1 --to-datetime 2026-11-30T12:00:00.000 --execute --bootstrap-server localhost:9092\n  \
+    ackflow groups offsets orders --all-topics --to-current --export --bootstrap-server localhost:9092 > offsets.csv\n  \
+    ackflow groups offsets orders --from-file offsets.csv --execute --bootstrap-server localhost:9092\n  \
     ackflow groups offsets new-group --type share --topic orders --to-offset 1000 --execute --bootstrap-server localhost:9092"
 )]
 pub(crate) struct Args {
@@ -52,6 +56,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     target: Target,
+
+    /// Print lines of TOPIC,PARTITION,OFFSET instead of a table, such as --from-file reads
+    #[arg(long, conflicts_with = "json")]
+    export: bool,
 
     /// Show what would be done, which is what happens without --execute
     #[arg(long, conflicts_with = "execute")]
@@ -104,6 +112,11 @@ struct Target {
     /// So many records forward, or back if negative; of consumer groups alone
     #[arg(long, value_name = "RECORDS", allow_negative_numbers = true)]
     shift_by: Option<i64>,
+
+    /// To what a file says for each partition, in lines of TOPIC,PARTITION,OFFSET such as --export prints
+    // It says which partitions are meant, too.
+    #[arg(long, value_name = "FILE", group = "Scope")]
+    from_file: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -118,14 +131,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     refuse_members(&admin, group, kind).await?;
     let current = current(&admin, group, kind).await?;
+    let from_file = args.target.from_file.as_deref().map(|path| read(path, group)).transpose()?.unwrap_or_default();
+    let scopes = args.scope.topic.into_iter().chain(from_file.keys().map(TopicScope::of)).collect::<Vec<_>>();
     let partitions = match args.scope.all_topics {
         true => current.keys().cloned().collect(),
-        false => scope::partitions(&admin, &args.scope.topic, &mut report).await?,
+        false => scope::partitions(&admin, &scopes, &mut report).await?,
     };
     if partitions.is_empty() && !report.has_failed() {
         bail!("--all-topics: group {group} has no offsets; name topics by --topic");
     }
-    let plan = plan(&admin, &args.target, &partitions, &current, &mut report).await;
+    let plan = plan(&admin, &args.target, &from_file, &partitions, &current, &mut report).await;
     let planned = !report.has_failed();
     let mut done = plan.clone();
     if args.execute && planned {
@@ -149,7 +164,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             (*new).into(),
         ]);
     }
-    report.table("offsets", &table);
+    match args.export {
+        true => report.text(&csv::write(&done)),
+        false => report.table("offsets", &table),
+    }
     report.fact("executed", args.execute && planned);
     match (args.execute, planned) {
         (_, false) => report.remark("nothing was changed"),
@@ -157,6 +175,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         (true, true) => {}
     }
     report.finish()
+}
+
+fn read(path: &Path, group: &str) -> anyhow::Result<BTreeMap<TopicPartition, i64>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read --from-file {}", path.display()))?;
+    csv::read(&text, group).map_err(|reason| anyhow!("--from-file {}: {reason}", path.display()))
 }
 
 async fn kind(admin: &Admin, group: &str, asked: Option<Kind>) -> anyhow::Result<Kind> {
@@ -203,6 +226,7 @@ async fn current(admin: &Admin, group: &str, kind: Kind) -> anyhow::Result<BTree
 async fn plan(
     admin: &Admin,
     target: &Target,
+    from_file: &BTreeMap<TopicPartition, i64>,
     partitions: &BTreeSet<TopicPartition>,
     current: &BTreeMap<TopicPartition, Option<i64>>,
     report: &mut Report,
@@ -227,6 +251,7 @@ async fn plan(
             Target { to_datetime: Some(_), .. } | Target { by_duration: Some(_), .. } => {
                 at_time.remove(partition).flatten().unwrap_or(end)
             }
+            Target { from_file: Some(_), .. } => from_file.get(partition).copied().unwrap_or(end),
             Target { to_current: true, .. } => now.unwrap_or(end),
             Target { shift_by, .. } => match now {
                 Some(now) => now.saturating_add(shift_by.unwrap_or_default()),
