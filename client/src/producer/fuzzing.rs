@@ -19,6 +19,7 @@ use super::delivery::{Appended, DeliveryFuture};
 use super::queue::{Append, Leader, Limits, Queue, Take, Verdict};
 use super::record::ProducerRecord;
 use crate::error::{ClientError, ErrorKind};
+use crate::metrics::ProducerMetrics;
 use crate::net::Backoff;
 
 /// Batches that there is room for.
