@@ -1,5 +1,6 @@
-//! A timer that is seldom moved.
+//! Waiting for an instant: with a timer that is seldom moved, or once.
 
+use std::future::pending;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -20,5 +21,13 @@ impl Alarm {
             sleep.as_mut().reset(due);
         }
         sleep.as_mut().poll(cx)
+    }
+}
+
+/// Ready at the instant; never where there is none. Cancel-safe.
+pub(crate) async fn sleep(until: Option<Instant>) {
+    match until {
+        Some(instant) => sleep_until(instant.into()).await,
+        None => pending().await,
     }
 }

@@ -4,13 +4,15 @@ mod alarm;
 mod brokers;
 mod connections;
 mod dialogue;
+mod failure;
 mod identity;
 mod reach;
 
-pub(crate) use alarm::Alarm;
+pub(crate) use alarm::{Alarm, sleep};
 #[cfg(test)]
 pub(crate) use connections::Role;
 pub(crate) use connections::{Connections, Done, Failed, Outcome};
 pub(crate) use dialogue::{Dialogue, Reader, dialogue};
+pub(crate) use failure::{failure, kind_of_failure};
 pub(crate) use identity::member_id;
 pub(crate) use reach::Reach;

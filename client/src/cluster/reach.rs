@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::connections::Role;
+use super::connections::{Failed, Role};
 use crate::error::{ClientError, ErrorKind};
 
 /// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
@@ -87,15 +87,27 @@ impl Reach {
         }
     }
 
+    /// A request has its answer, or will have none: the error that is due, if one is.
+    pub(crate) fn heard<T>(&mut self, now: Instant, result: &Result<T, Failed>) -> Option<ClientError> {
+        match result {
+            Ok(_) => {
+                self.answered();
+                None
+            }
+            Err(Failed { error, .. }) if error.kind() == ErrorKind::Disconnected => self.cut_off(now, error),
+            Err(_) => None,
+        }
+    }
+
     /// A broker has answered.
-    pub(crate) fn answered(&mut self) {
+    fn answered(&mut self) {
         if let Attempts::Never(_) = self.any {
             self.any = Attempts::Reached;
         }
     }
 
     /// A broker has ended a connection instead of answering: the error that is due, if one is. Where one has answered before, that is nothing to tell.
-    pub(crate) fn cut_off(&mut self, now: Instant, error: &ClientError) -> Option<ClientError> {
+    fn cut_off(&mut self, now: Instant, error: &ClientError) -> Option<ClientError> {
         match self.any {
             Attempts::Never(_) => self.attempted(Role::Any, now, now, Err(error.clone())),
             Attempts::Reached | Attempts::Lost => None,

@@ -1,20 +1,18 @@
 //! The task that runs a consumer: it feeds the machine and does what the machine says.
 
 use std::collections::HashMap;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ackflow_protocol::machine::Output;
 use ackflow_protocol::machine::consumer::{CallId, ConsumerEvent, ConsumerMachine, ConsumerResponse};
-use ackflow_protocol::machine::{Output, RequestFailure};
 use tokio::sync::mpsc;
-use tokio::time::sleep_until;
 
 use super::conversation::Heard;
 use super::dialogue::{Connections, Done, Outcome};
 use super::failures;
 use super::link::{Command, Notice, Reply};
-use crate::cluster::{Failed, Reach};
+use crate::cluster::{self, Reach};
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::ConsumerMetrics;
 
@@ -54,7 +52,7 @@ impl Driver {
             tokio::select! {
                 done = self.connections.next() => self.done(done, &mut outcomes),
                 Some(command) = self.commands.recv() => self.commands(command),
-                () = sleep(wake.into_iter().chain(self.closing).min()) => {}
+                () = cluster::sleep(wake.into_iter().chain(self.closing).min()) => {}
             }
             if self.closing.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(closing_timed_out());
@@ -84,13 +82,10 @@ impl Driver {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Answered(id, result) => {
-                    let result = result.map_err(|Failed { error, speaks }| {
-                        match error.kind() {
-                            ErrorKind::Malformed => tracing::warn!("{error}"),
-                            _ => tracing::debug!("{error}"),
-                        }
-                        request_failure(error.kind(), speaks)
-                    });
+                    if let Some(error) = self.reach.heard(now, &result) {
+                        self.tell(Notice::Failed { error, fatal: false });
+                    }
+                    let result = result.map_err(cluster::failure);
                     if let Ok(ConsumerResponse::Fetch(response)) = &result {
                         self.metrics.fetched(response);
                     }
@@ -174,23 +169,6 @@ impl Driver {
     fn tell(&self, notice: Notice) {
         // The application's end is gone once it has asked to close; it wants to know nothing more then.
         let _ = self.notices.send(notice);
-    }
-}
-
-async fn sleep(until: Option<Instant>) {
-    match until {
-        Some(instant) => sleep_until(instant.into()).await,
-        None => pending().await,
-    }
-}
-
-fn request_failure(kind: ErrorKind, speaks: Option<i16>) -> RequestFailure {
-    match kind {
-        ErrorKind::Unreachable | ErrorKind::Authentication => RequestFailure::Unreachable,
-        ErrorKind::TimedOut => RequestFailure::TimedOut,
-        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion(speaks),
-        ErrorKind::Malformed => RequestFailure::Malformed,
-        _ => RequestFailure::Disconnected,
     }
 }
 

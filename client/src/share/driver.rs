@@ -1,17 +1,15 @@
 //! The task that runs a share consumer: it feeds the machine and does what the machine says.
 
 use std::collections::HashMap;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ackflow_protocol::machine::{
     AckId, AckRange, AckType, AcquiredRange, AutoRenew, ClientResponse, CommitId, Event, KeepEnd, KeepId,
-    MachineErrorKind, Output, RequestFailure, SessionId, ShareConsumerMachine, TopicIdPartition,
+    MachineErrorKind, Output, SessionId, ShareConsumerMachine, TopicIdPartition,
 };
 use ackflow_protocol::wire::ErrorCode;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::sleep_until;
 
 use super::acks::{AckError, Acknowledged, CommitResults, TopicPartition};
 use super::conversation::Heard;
@@ -22,7 +20,7 @@ use super::lock::{Grip, KeptLock, Renewal};
 use super::part::{Part, Source};
 use super::ranges;
 use super::subscription::Subscription;
-use crate::cluster::{Failed, Reach};
+use crate::cluster::{self, Reach};
 use crate::error::{ClientError, ErrorKind, RecordRange};
 use crate::metrics::ShareMetrics;
 
@@ -97,7 +95,7 @@ impl Driver {
             tokio::select! {
                 done = self.connections.next() => self.done(done, &mut outcomes),
                 Some(command) = self.commands.recv() => self.commands(command),
-                () = sleep(wake.into_iter().chain(self.closing).min()) => {}
+                () = cluster::sleep(wake.into_iter().chain(self.closing).min()) => {}
             }
             if self.closing.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(closing_timed_out());
@@ -127,26 +125,10 @@ impl Driver {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Answered(id, result) => {
-                    let due = match &result {
-                        Ok(_) => {
-                            self.reach.answered();
-                            None
-                        }
-                        Err(Failed { error, .. }) if error.kind() == ErrorKind::Disconnected => {
-                            self.reach.cut_off(now, error)
-                        }
-                        Err(_) => None,
-                    };
-                    if let Some(error) = due {
+                    if let Some(error) = self.reach.heard(now, &result) {
                         self.tell(Notice::Failed { error, fatal: false });
                     }
-                    let result = result.map_err(|Failed { error, speaks }| {
-                        match error.kind() {
-                            ErrorKind::Malformed => tracing::warn!("{error}"),
-                            _ => tracing::debug!("{error}"),
-                        }
-                        request_failure(error.kind(), speaks)
-                    });
+                    let result = result.map_err(cluster::failure);
                     if let Ok(ClientResponse::ShareFetch(response)) = &result {
                         self.metrics.fetched(response);
                     }
@@ -333,23 +315,6 @@ impl Driver {
     fn tell(&self, notice: Notice) {
         // The application's end is gone once it has asked to close; it wants to know nothing more then.
         let _ = self.notices.send(notice);
-    }
-}
-
-async fn sleep(until: Option<Instant>) {
-    match until {
-        Some(instant) => sleep_until(instant.into()).await,
-        None => pending().await,
-    }
-}
-
-fn request_failure(kind: ErrorKind, speaks: Option<i16>) -> RequestFailure {
-    match kind {
-        ErrorKind::Unreachable | ErrorKind::Authentication => RequestFailure::Unreachable,
-        ErrorKind::TimedOut => RequestFailure::TimedOut,
-        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion(speaks),
-        ErrorKind::Malformed => RequestFailure::Malformed,
-        _ => RequestFailure::Disconnected,
     }
 }
 

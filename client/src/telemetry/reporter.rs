@@ -10,8 +10,9 @@ use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::collect::Collector;
+use crate::cluster::kind_of_failure;
 use crate::config::ClientConfig;
-use crate::error::{ClientError, ErrorKind};
+use crate::error::ClientError;
 use crate::metrics::Metrics;
 use crate::net::{Connected, Hooks, Pool, random};
 
@@ -179,11 +180,5 @@ impl Work {
 
 fn failure(error: &ClientError) -> RequestFailure {
     tracing::debug!(%error, "no metrics are pushed now");
-    match error.kind() {
-        ErrorKind::Unreachable | ErrorKind::Authentication => RequestFailure::Unreachable,
-        ErrorKind::TimedOut => RequestFailure::TimedOut,
-        ErrorKind::UnsupportedVersion => RequestFailure::UnsupportedVersion(None),
-        ErrorKind::Malformed => RequestFailure::Malformed,
-        _ => RequestFailure::Disconnected,
-    }
+    kind_of_failure(error, None)
 }

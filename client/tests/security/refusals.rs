@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ackflow_client::consumer::{Consumer, ConsumerConfig};
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumerConfig};
 use ackflow_client::{ClientError, ErrorKind};
 
@@ -85,4 +86,15 @@ async fn real_kafka_a_share_consumer_that_does_not_say_who_it_is_hears_what_to_s
     let error = consumer.poll(Duration::from_secs(20)).await.unwrap_err();
     check("share consumer", &error, &["closed the connection", "security.protocol=SASL_PLAINTEXT or SASL_SSL"]);
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+#[ignore = "needs a broker: cargo xtask kafka --secure"]
+async fn real_kafka_a_consumer_that_does_not_say_who_it_is_hears_what_to_set() {
+    let mut properties = properties("SASL_PLAINTEXT", &[("security.protocol", "PLAINTEXT")]);
+    properties.insert("group.id".into(), "nobody".into());
+    let mut consumer = Consumer::new(ConsumerConfig::from_properties(&properties).unwrap()).unwrap();
+    consumer.subscribe(["nothing"]).unwrap();
+    let error = consumer.poll(Duration::from_secs(20)).await.unwrap_err();
+    check("consumer", &error, &["closed the connection", "security.protocol=SASL_PLAINTEXT or SASL_SSL"]);
 }
