@@ -61,7 +61,11 @@ fn an_offset_that_is_gone_counts_once_what_was_fetched_is_handed_out() {
     let out = rig.sent.iter().position(|sent| is_fetch(&sent.request)).unwrap();
     rig.serve_at(out);
     rig.serve();
+    let asked =
+        |rig: &Rig| rig.log.iter().filter(|sent| matches!(sent.request, ConsumerRequest::ListOffsets(_))).count();
+    assert_eq!(asked(&rig), 1, "for where to begin, and not yet for where to go on");
     assert_eq!(rig.take_part(0), (0..10).collect::<Vec<_>>());
+    assert_eq!(asked(&rig), 2);
     rig.serve();
     assert_eq!(rig.take_part(0), (50..60).collect::<Vec<_>>());
 }
