@@ -9,7 +9,8 @@ use ackflow_protocol::machine::consumer::{Answer, Position, SeekTo};
 use ackflow_protocol::wire::Uuid;
 
 use super::config::ConsumerConfig;
-use super::handle::{COMMITTING, Handle, Reading, SUBSCRIBING, all_of, deadline};
+use super::failures;
+use super::handle::{COMMITTING, Handle, Reading, SUBSCRIBING, deadline};
 use super::link::Command;
 use super::rebalance::RebalanceListener;
 use super::records::ConsumerRecords;
@@ -148,7 +149,7 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
     async fn commit_what(&mut self, offsets: Option<Offsets>) -> Result<Offsets, ClientError> {
         let expected = self.handle.expected(offsets.is_none());
         match self.handle.ask(COMMITTING, |reply| Command::Commit(offsets, reply)).await? {
-            Answer::Committed(offsets) => all_of(&expected, offsets),
+            Answer::Committed(offsets) => failures::all_of(&expected, offsets),
             answer => Err(unexpected(COMMITTING, &answer)),
         }
     }

@@ -1,6 +1,6 @@
 //! What the machine reports, as errors of the client.
 
-use ackflow_protocol::machine::consumer::{BadBatch, ConsumerFault, TopicPartition};
+use ackflow_protocol::machine::consumer::{BadBatch, ConsumerFault, Offsets, TopicPartition};
 use ackflow_protocol::machine::{MachineError, MachineErrorKind};
 
 use crate::error::{ClientError, ErrorKind, RecordRange};
@@ -44,4 +44,22 @@ pub(super) fn bad_batch(partition: &TopicPartition, bad: &BadBatch) -> ClientErr
     ClientError::new(ErrorKind::Malformed, CONSUMING, reason)
         .remedy(format!("seek {topic}-{partition} to offset {} to pass over it", bad.last.saturating_add(1)))
         .about(records)
+}
+
+/// The error of a call about a partition that the consumer does not have.
+pub(super) fn not_assigned(partition: &TopicPartition, doing: &'static str) -> ClientError {
+    let reason = format!("{partition} is not assigned to this consumer");
+    ClientError::new(ErrorKind::Invalid, doing, reason)
+        .remedy("wait for it in a RebalanceListener, or poll until assignment() has it")
+}
+
+/// What was committed, if it is of all these partitions: those that are lost, though the application has not heard of it yet, were not.
+pub(super) fn all_of(expected: &[TopicPartition], committed: Offsets) -> Result<Offsets, ClientError> {
+    let Some(lost) = expected.iter().find(|partition| !committed.contains_key(*partition)) else {
+        return Ok(committed);
+    };
+    let reason = format!("{lost} was lost before, and others may have it");
+    Err(ClientError::new(ErrorKind::Fenced, super::handle::COMMITTING, reason).remedy(
+        "poll to join again; where that came of too few polls, raise max.poll.interval.ms or lower max.poll.records",
+    ))
 }

@@ -17,6 +17,7 @@ use tracing::Instrument;
 use super::config::ConsumerConfig;
 use super::dialogue::Connections;
 use super::driver::Driver;
+use super::failures;
 use super::link::{Command, Link, Notice, closed};
 use super::part::Piece;
 use super::rebalance::{Rebalance, RebalanceListener};
@@ -352,14 +353,14 @@ impl Handle {
     }
 
     pub(super) fn seek(&mut self, name: &TopicPartition, to: SeekTo) -> Result<(), ClientError> {
-        let run = self.waiting.begin_run(name).ok_or_else(|| not_assigned(name, "seeking"))?;
+        let run = self.waiting.begin_run(name).ok_or_else(|| failures::not_assigned(name, "seeking"))?;
         self.link.send(Command::Seek(name.clone(), run, to));
         Ok(())
     }
 
     pub(super) fn pause(&mut self, partitions: Vec<TopicPartition>, is_paused: bool) -> Result<(), ClientError> {
         if let Some(unknown) = partitions.iter().find(|name| !self.waiting.has(name)) {
-            return Err(not_assigned(unknown, "pausing partitions"));
+            return Err(failures::not_assigned(unknown, "pausing partitions"));
         }
         self.waiting.pause(&partitions, is_paused);
         self.link.send(Command::Pause(partitions, is_paused));
@@ -399,7 +400,7 @@ impl Handle {
         let has_ended = |pending: &mut Pending| !pending.answer.is_empty() || pending.answer.is_terminated();
         for Pending { expected, mut answer, callback } in self.callbacks.extract_if(.., has_ended).collect::<Vec<_>>() {
             let result = match answer.try_recv() {
-                Ok(Ok(Answer::Committed(offsets))) => all_of(&expected, offsets),
+                Ok(Ok(Answer::Committed(offsets))) => failures::all_of(&expected, offsets),
                 Ok(Err(error)) => Err(error.while_doing(COMMITTING)),
                 Ok(Ok(_)) | Err(_) => Err(closed(COMMITTING)),
             };
@@ -477,23 +478,6 @@ impl fmt::Debug for Handle {
             .field("failure", &self.failure)
             .finish_non_exhaustive()
     }
-}
-
-/// What was committed, if it is of all these partitions: those that are lost, though the application has not heard of it yet, were not.
-pub(super) fn all_of(expected: &[TopicPartition], committed: Offsets) -> Result<Offsets, ClientError> {
-    let Some(lost) = expected.iter().find(|partition| !committed.contains_key(*partition)) else {
-        return Ok(committed);
-    };
-    let reason = format!("{lost} was lost before, and others may have it");
-    Err(ClientError::new(ErrorKind::Fenced, COMMITTING, reason).remedy(
-        "poll to join again; where that came of too few polls, raise max.poll.interval.ms or lower max.poll.records",
-    ))
-}
-
-fn not_assigned(partition: &TopicPartition, doing: &'static str) -> ClientError {
-    let reason = format!("{partition} is not assigned to this consumer");
-    ClientError::new(ErrorKind::Invalid, doing, reason)
-        .remedy("wait for it in a RebalanceListener, or poll until assignment() has it")
 }
 
 pub(super) const POLLING: &str = "polling a consumer";
