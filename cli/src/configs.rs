@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use ackflow_client::Admin;
 use ackflow_client::admin::{ConfigChange, ConfigEntry, ConfigResource, ConfigSource, ResourceKind};
@@ -105,10 +106,8 @@ pub(crate) async fn run(
             (true, true) => report.remark(format!(
                 "this is a dry run: the broker would take these changes of {resource}; without --dry-run they are made"
             )),
-            // A group that begins on a broker which has not heard of the change begins with what held before.
-            (true, false) if resource.kind == ResourceKind::Group => {
-                let settings: Vec<_> = args.set().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-                admin.await_configs(&resource, &settings).await?;
+            (true, false) if !await_changes(admin, &resource, args).await? => {
+                report.remark(format!("{resource} is changed; the broker that was asked has not heard of it yet"));
             }
             _ => {}
         }
@@ -126,6 +125,46 @@ pub(crate) async fn run(
     report.table("configs", &table);
     report.fact("changed", changed && !args.dry_run);
     report.finish()
+}
+
+/// Waits for the broker that shows settings to hear of changes, and with a group for all brokers: a group that begins on one which has not heard of a
+/// change begins with what held before. False where that takes too long, or the broker understands a value in a way that is not known here.
+async fn await_changes(admin: &Admin, resource: &ConfigResource, args: &Changes) -> anyhow::Result<bool> {
+    let changes = args.all();
+    let set: BTreeMap<&str, &str> = args.set().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let started = Instant::now();
+    while started.elapsed() < HEARD_WITHIN {
+        let mut described = admin.describe_configs([resource.clone()]).await?;
+        let entries = described.remove(resource).transpose()?.unwrap_or_default();
+        let own = |key: &str| entries.get(key).filter(|entry| is_own(resource.kind, entry.source));
+        let is_known = |key: &str| match (set.get(key), own(key)) {
+            // What is sensitive is never shown.
+            (Some(value), Some(entry)) => entry.sensitive || entry.value.as_deref().is_some_and(|v| same(v, value)),
+            (wanted, own) => wanted.is_none() && own.is_none(),
+        };
+        if changes.keys().all(|key| is_known(key)) {
+            if resource.kind == ResourceKind::Group {
+                // As this broker writes them, which may be in other words than they were given in.
+                let values: Vec<_> = set.keys().filter_map(|key| Some((*key, own(key)?.value.as_deref()?))).collect();
+                admin.await_configs(resource, &values).await?;
+            }
+            return Ok(true);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(false)
+}
+
+/// How long a broker may take to hear of a change before it is shown without.
+const HEARD_WITHIN: Duration = Duration::from_secs(10);
+
+/// Whether two texts are one value to Kafka: `TRUE` and `true`, `07` and `7`, `a, b` and `a,b`.
+fn same(one: &str, other: &str) -> bool {
+    let part = |part: &str| {
+        let part = part.trim();
+        part.parse::<f64>().map_or_else(|_| part.to_ascii_lowercase(), |number| number.to_string())
+    };
+    one.split(',').map(part).eq(other.split(',').map(part))
 }
 
 /// Whether a value was set for the resource itself.
@@ -173,6 +212,14 @@ fn source(source: ConfigSource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_value_may_be_written_in_several_ways() {
+        for (one, other) in [("true", "TRUE"), ("7", "07"), ("compact,delete", "compact, delete"), ("0.5", ".5")] {
+            assert!(same(one, other), "{one} {other}");
+        }
+        assert!(!same("7", "8") && !same("compact", "compact,delete"));
+    }
 
     #[test]
     fn lists_of_settings_are_those_of_kafka_configs() {

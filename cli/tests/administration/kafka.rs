@@ -3,8 +3,9 @@
 use std::env;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::Site;
+use crate::{Site, text};
 
 /// The cluster of the environment.
 pub(crate) fn site() -> Site {
@@ -14,6 +15,28 @@ pub(crate) fn site() -> Site {
 /// A name that no other test has.
 pub(crate) fn unique(prefix: &str) -> String {
     format!("{prefix}-{:x}", RandomState::new().build_hasher().finish())
+}
+
+/// A new topic of two partitions, which the broker knows.
+pub(crate) async fn new_topic(site: &Site, prefix: &str) -> String {
+    let topic = unique(prefix);
+    site.table(&format!("topics create {topic} --partitions 2 --config retention.ms=-1")).await;
+    eventually(site, &format!("topics describe {topic}"), |_| true).await;
+    topic
+}
+
+/// Runs a command until it succeeds and prints what is expected: on a busy machine the broker learns of a change a while after the controller.
+pub(crate) async fn eventually(site: &Site, words: &str, expected: impl Fn(&str) -> bool) -> String {
+    let mut output = site.run(words).await;
+    for _ in 0..150 {
+        let printed = text(&output.stdout);
+        if output.status.success() && expected(&printed) {
+            return printed;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        output = site.run(words).await;
+    }
+    panic!("{words}: {}{}", text(&output.stdout), text(&output.stderr));
 }
 
 /// A tool of Kafka's, by its class name after `org.apache.kafka.tools.`, with words in one text.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ackflow_client::share::{OwnedShareConsumer, ShareConsumerConfig};
 use serde_json::json;
 
-use crate::kafka::{columns, run_tool, site, tool, unique};
+use crate::kafka::{columns, eventually, new_topic, run_tool, site, tool, unique};
 use crate::{Site, text};
 
 const SHARE: &str = "consumer.group.ShareGroupCommand";
@@ -14,8 +14,7 @@ const CONSUMER: &str = "consumer.group.ConsumerGroupCommand";
 
 /// A topic of two partitions with ten records each, of the seconds 1 to 20 of 1970, in turns.
 async fn topic(site: &Site) -> String {
-    let topic = unique("cli");
-    site.table(&format!("topics create {topic} --partitions 2 --config retention.ms=-1")).await;
+    let topic = new_topic(site, "cli").await;
     let lines: String = (0..20)
         .map(|i| format!("{{\"partition\":{},\"value\":\"{i}\",\"timestamp\":{}}}\n", i % 2, (i + 1) * 1000))
         .collect();
@@ -253,10 +252,17 @@ async fn real_kafka_settings_of_a_group_are_those_that_kafkas_tool_sees() {
         ),
     )
     .await;
-    let json = site.json(&format!("groups configs {group} --unset share.delivery.count.limit")).await;
+    site.json(&format!("groups configs {group} --unset share.delivery.count.limit")).await;
+    let settled = |json: &str| json.contains("share.isolation.level") && !json.contains("share.delivery.count.limit");
+    let json = eventually(&site, &format!("groups configs {group} --json"), settled).await;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let names: Vec<_> =
         json["configs"].as_array().unwrap().iter().map(|config| config["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"share.isolation.level") && names.contains(&"share.auto.offset.reset"), "{json}");
+    // Kafka understands them, and writes them in its own way.
+    let words =
+        format!("groups configs {group} --set share.delivery.count.limit=07 --set share.renew.acknowledge.enable=TRUE");
+    assert_eq!(site.json(&words).await["changed"], json!(true));
     let error = site.error(&format!("groups configs {group} --set share.auto.offset.resett=earliest")).await;
     assert!(error.contains("did you mean share.auto.offset.reset?"), "{error}");
     let error = site.error(&format!("groups configs {group} --set share.delivery.count.limit=1")).await;

@@ -4,7 +4,7 @@ use std::env;
 
 use serde_json::json;
 
-use crate::kafka::{run_tool, site, unique};
+use crate::kafka::{eventually, new_topic, run_tool, site, unique};
 use crate::{records, text, with_stdin};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -14,11 +14,16 @@ async fn real_kafka_topics_are_those_that_kafkas_tools_see() {
     let topic = unique("cli-topic");
     let created = site.json(&format!("topics create {topic} --replica-assignment 1,1 --config retention.ms=-1")).await;
     let id = created["created"][0]["id"].as_str().unwrap().to_owned();
+    eventually(&site, &format!("topics describe {topic}"), |_| true).await;
     site.json(&format!("topics partitions {topic} --partitions 3")).await;
     site.json(&format!(
         "topics configs {topic} --set segment.bytes=2097152 --add-config cleanup.policy=[compact,delete]"
     ))
     .await;
+    let changed =
+        |json: &str| json.contains("\"partitions\":3") && json.contains("2097152") && json.contains("compact");
+    let json = eventually(&site, &format!("topics describe {topic} --json"), changed).await;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let described = run_tool("TopicCommand", &format!("--describe --topic {topic}")).await;
     for expected in [
         &format!("TopicId: {id}"),
@@ -29,18 +34,19 @@ async fn real_kafka_topics_are_those_that_kafkas_tools_see() {
     ] {
         assert!(described.contains(expected), "{expected}: {described}");
     }
-    let json = site.json(&format!("topics describe {topic}")).await;
     let configs = json!({ "cleanup.policy": "compact,delete", "retention.ms": "-1", "segment.bytes": "2097152" });
     let shown = &json["topics"][0];
     assert_eq!((&shown["id"], &shown["partitions"], &shown["configs"]), (&json!(id), &json!(3), &configs));
     assert_eq!(json["partitions"][2]["isr"], json!([1]));
     site.json(&format!("topics configs {topic} --unset cleanup.policy --delete-config segment.bytes")).await;
+    eventually(&site, &format!("topics configs {topic}"), |configs| !configs.contains("segment.bytes")).await;
     let kafkas = run_tool("ConfigCommand", &format!("--describe --entity-type topics --entity-name {topic}")).await;
     assert!(kafkas.contains("retention.ms=-1") && !kafkas.contains("segment.bytes"), "{kafkas}");
     let error = site.error(&format!("topics partitions {topic} --partitions 2")).await;
     assert!(error.contains("has 3 partitions; give more"), "{error}");
 
     site.json(&format!("topics delete {topic}")).await;
+    eventually(&site, "topics list", |topics| !topics.contains(&topic)).await;
     let left = run_tool("TopicCommand", "--list").await;
     assert!(!left.lines().any(|line| line == topic), "{left}");
 }
@@ -49,8 +55,7 @@ async fn real_kafka_topics_are_those_that_kafkas_tools_see() {
 #[ignore = "needs a broker: cargo xtask kafka"]
 async fn real_kafka_offsets_of_topics_are_those_of_kafkas_tool() {
     let site = site();
-    let topic = unique("cli-offsets");
-    site.table(&format!("topics create {topic} --partitions 2 --config retention.ms=-1")).await;
+    let topic = new_topic(&site, "cli-offsets").await;
     site.produce(&topic, &records(5)).await;
     let timed: String =
         (1..=5).map(|i| format!("{{\"partition\":1,\"value\":\"{i}\",\"timestamp\":{}}}\n", i * 1000)).collect();
