@@ -37,8 +37,19 @@ impl Kind {
     /// The kind of the group of this name, where there is one.
     pub(crate) async fn find(admin: &Admin, group: &str) -> anyhow::Result<Option<Self>> {
         let listed = admin.list_groups(&[]).await?;
-        let found = listed.iter().find(|listed| listed.group_id == group);
-        found.map(Self::of).transpose().map_err(anyhow::Error::msg)
+        match listed.iter().find(|listed| listed.group_id == group) {
+            Some(listed) => Self::of(listed).map(Some).map_err(anyhow::Error::msg),
+            None => Ok(Self::unlisted(admin, group).await),
+        }
+    }
+
+    /// The kind of a group that is not listed, as its coordinator knows it. While that moves to another broker, nobody lists its groups.
+    pub(crate) async fn unlisted(admin: &Admin, group: &str) -> Option<Self> {
+        if matches!(admin.describe_share_groups([group]).await.remove(group), Some(Ok(_))) {
+            return Some(Self::Share);
+        }
+        let described = admin.describe_consumer_groups([group]).await.remove(group);
+        matches!(described, Some(Ok(_))).then_some(Self::Consumer)
     }
 
     pub(crate) fn name(self) -> &'static str {

@@ -62,7 +62,7 @@ impl Several {
         for name in names {
             let kind = match listed.iter().find(|group| group.group_id == *name) {
                 Some(group) => Kind::of(group),
-                None => Err(not_there(name)),
+                None => Kind::unlisted(admin, name).await.ok_or_else(|| not_there(name)),
             };
             found.extend(report.take(kind).map(|kind| (name.clone(), kind)));
         }
