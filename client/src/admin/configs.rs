@@ -64,6 +64,23 @@ pub struct ConfigEntry {
     pub sensitive: bool,
 }
 
+impl ConfigEntry {
+    /// Whether the value is this one to Kafka, however it is written: `TRUE` and `true`, `07` and `7`, `a, b` and `a,b`.
+    pub fn says(&self, value: &str) -> bool {
+        self.value.as_deref().is_some_and(|own| is_same(own, value))
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    let part = |part: &str| {
+        let part = part.trim();
+        let whole = part.parse::<i64>().map(|number| number.to_string());
+        let number = whole.or_else(|_| part.parse::<f64>().map(|number| number.to_string()));
+        number.unwrap_or_else(|_| part.to_ascii_lowercase())
+    };
+    one.split(',').map(part).eq(other.split(',').map(part))
+}
+
 /// Where the value of a setting comes from. Open: a source that Kafka adds later is a value too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConfigSource(pub i8);
@@ -217,7 +234,9 @@ impl Admin {
         let known = response.results.into_iter().next().unwrap_or_default();
         result((), doing, &connection, known.error_code, known.error_message.as_deref())?;
         let is_known = |(key, value): &(&str, &str)| {
-            known.configs.iter().any(|config| config.name == *key && config.value.as_deref() == Some(*value))
+            let own =
+                known.configs.iter().filter(|config| config.name == *key).filter_map(|config| config.value.as_deref());
+            own.into_iter().any(|own| is_same(own, value))
         };
         match settings.iter().find(|setting| !is_known(setting)) {
             None => Ok(()),
@@ -262,6 +281,16 @@ fn of<'a>(asked: impl IntoIterator<Item = &'a ConfigResource>, kind: i8, name: &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_value_may_be_written_in_several_ways() {
+        for (one, other) in [("true", "TRUE"), ("7", "07"), ("compact,delete", "compact, delete"), ("0.5", ".5")] {
+            assert!(is_same(one, other), "{one} {other}");
+        }
+        for (one, other) in [("7", "8"), ("compact", "compact,delete"), ("9007199254740993", "9007199254740992")] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
 
     #[test]
     fn values_of_changes_are_not_shown() {

@@ -25,7 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ackflow_protocol::wire::Uuid;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -254,9 +254,17 @@ impl Shared {
     }
 
     async fn wait_for_topic(&self, name: &Arc<str>) -> Result<Arc<Topic>, ClientError> {
-        let patience = self.pool.patience(self.config.max_block);
-        if let Ok(found) = timeout(patience, self.topics.wait_for(name)).await {
-            return found;
+        let began = Instant::now();
+        let mut patience = self.pool.patience(self.config.max_block);
+        loop {
+            if let Ok(found) = timeout_at(began + patience, self.topics.wait_for(name)).await {
+                return found;
+            }
+            // A broker that was reached meanwhile may say that there is no such topic yet.
+            match self.pool.patience(self.config.max_block) {
+                longer if longer > patience => patience = longer,
+                _ => break,
+            }
         }
         let said = self.topics.give_up(name).map_or_else(String::new, |error| format!(": {error}"));
         let reason = match patience < self.config.max_block {

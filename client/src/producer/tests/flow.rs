@@ -182,6 +182,31 @@ async fn a_topic_that_stays_unknown_is_an_error_that_names_it() {
     producer.send(record("b")).await.unwrap().await.unwrap();
 }
 
+// Mutation: client/src/producer/mod.rs
+// - longer if longer > patience => patience = longer,
+// + longer if longer < patience => patience = longer,
+#[tokio::test]
+async fn a_topic_that_comes_late_is_waited_for_though_the_cluster_was_never_reached_before() {
+    let (cluster, broker) = single().await;
+    let known = std::mem::take(&mut cluster.metadata.lock().unwrap().topics);
+    cluster.metadata.lock().unwrap().topics = vec![MetadataResponseTopic {
+        error_code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        name: Some(TOPIC.into()),
+        ..Default::default()
+    }];
+    let mut config = ProducerConfig { max_block: SOON, ..broker.config() };
+    config.client.bootstrap_resolve_timeout = Duration::from_millis(50);
+    let producer = Producer::new(config).unwrap();
+    let sending = producer.send(record("a"));
+    let creating = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        cluster.metadata.lock().unwrap().topics = known;
+    };
+    broker.confirm_all();
+    let (sent, ()) = tokio::join!(sending, creating);
+    sent.unwrap().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_topic_that_is_forbidden_is_refused_at_once_and_asked_for_again_the_next_time() {
     let (cluster, broker) = single().await;
