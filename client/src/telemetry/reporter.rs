@@ -10,7 +10,7 @@ use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::collect::Collector;
-use crate::cluster::kind_of_failure;
+use crate::cluster::failure::kind_of_failure;
 use crate::config::ClientConfig;
 use crate::error::ClientError;
 use crate::metrics::Metrics;
