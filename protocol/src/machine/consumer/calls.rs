@@ -99,6 +99,9 @@ impl ConsumerMachine {
             last_code: None,
         };
         self.calls.open.insert(id, call);
+        if self.is_closing() {
+            self.end_call(id, Err(ConsumerFault::Closed));
+        }
         self.want(now);
         id
     }

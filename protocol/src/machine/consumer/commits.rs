@@ -62,11 +62,6 @@ impl Commits {
         self.waiting.is_empty()
     }
 
-    /// Forgets what is not sent yet.
-    pub(super) fn clear(&mut self) {
-        self.waiting.truncate(usize::from(self.in_flight));
-    }
-
     /// The topics that have to be known.
     pub(super) fn topics(&self) -> impl Iterator<Item = &TopicPartition> {
         self.waiting.iter().flat_map(|commit| commit.offsets.keys())
@@ -76,6 +71,11 @@ impl Commits {
 impl ConsumerMachine {
     /// Commits these offsets, or all that was handed out. The answer is [`Answer::Committed`], once all commits before have ended.
     pub fn commit(&mut self, now: Instant, offsets: Option<Offsets>) -> CallId {
+        if self.is_closing() {
+            let id = self.calls.next_id();
+            self.refuse(id, ConsumerFault::Closed);
+            return id;
+        }
         let offsets = offsets.unwrap_or_else(|| self.handed_out(|_| true));
         self.commit_within(now, offsets, self.options.default_api_timeout, false)
     }
@@ -287,6 +287,14 @@ impl ConsumerMachine {
     pub(super) fn fail_commits(&mut self, now: Instant) {
         self.commits.in_flight = false;
         while !self.commits.is_empty() {
+    /// Forgets what is not sent yet.
+    pub(super) fn drop_commits(&mut self) {
+        let sent = usize::from(self.commits.in_flight).min(self.commits.waiting.len());
+        for dropped in self.commits.waiting.split_off(sent).into_iter().filter(|commit| !commit.is_own) {
+            self.refuse(dropped.id, ConsumerFault::Closed);
+        }
+    }
+
             let group = self.options.group_id.clone().unwrap_or_default();
             self.end_commit(now, Err(ConsumerFault::NotMember { group }));
         }

@@ -246,11 +246,16 @@ impl ConsumerMachine {
         if commits {
             self.commit_last(now, offsets, self.options.default_api_timeout);
         } else {
-            self.commits.clear();
+            self.drop_commits();
         }
         self.stop_reading(now);
         self.state = State::Closing;
         self.fail_calls();
+    }
+
+    /// Whether it is too late for questions.
+    fn is_closing(&self) -> bool {
+        matches!(self.state, State::Closing | State::Closed)
     }
 
     fn stop_reading(&mut self, now: Instant) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::rig::*;
 use crate::machine::{
     MachineErrorKind, RequestFailure,
-    consumer::{Answer, ConsumerFault, ConsumerRequest},
+    consumer::{Answer, ConsumerFault, ConsumerRequest, OffsetAndMetadata, Offsets},
 };
 
 #[test]
@@ -72,4 +72,39 @@ fn a_position_is_told_once_it_is_known_and_refused_for_what_is_not_assigned() {
     rig.machine.position(rig.now, partition(0));
     rig.drain();
     assert!(matches!(rig.answers.pop(), Some((_, Ok(Answer::Position(position)))) if position.offset == 4));
+}
+
+#[test]
+fn what_is_asked_of_a_consumer_that_closes_is_refused() {
+    let mut rig = Rig::joined(&[1], |_| {});
+    for closed in [false, true] {
+        rig.machine.close(rig.now, Offsets::new(), true);
+        let said = Offsets::from([(partition(0), OffsetAndMetadata::new(7))]);
+        let asked = [
+            rig.machine.position(rig.now, partition(0)),
+            rig.machine.committed(rig.now, vec![partition(0)]),
+            rig.machine.commit(rig.now, Some(said)),
+        ];
+        rig.drain();
+        for (id, (ended, result)) in asked.into_iter().zip(std::mem::take(&mut rig.answers)) {
+            assert_eq!(ended, id);
+            assert!(matches!(result.unwrap_err().kind, MachineErrorKind::Consumer(ConsumerFault::Closed)));
+        }
+        rig.serve();
+        assert!(rig.closed, "closed before: {closed}");
+    }
+}
+
+#[test]
+fn commits_that_closing_drops_are_answered() {
+    let mut rig = Rig::joined(&[1], |_| {});
+    let said = Offsets::from([(partition(0), OffsetAndMetadata::new(7))]);
+    let asked = [rig.machine.commit(rig.now, Some(said.clone())), rig.machine.commit(rig.now, Some(said))];
+    rig.drain();
+    rig.machine.close(rig.now, Offsets::new(), false);
+    rig.drain();
+    rig.serve();
+    let answers: Vec<_> = rig.answers.iter().map(|(id, result)| (*id, result.is_ok())).collect();
+    assert_eq!(answers, [(asked[1], false), (asked[0], true)]);
+    assert!(rig.closed);
 }
