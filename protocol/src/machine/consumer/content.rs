@@ -40,6 +40,10 @@ pub(super) fn read(
     let mut content = Content { batches: Vec::new(), next: from, error: None };
     let mut batches = Batches::new(records);
     while let Some(batch) = batches.next() {
+        // One that begins within those before would have their offsets handed out again: it comes first in the next answer.
+        if batch.as_ref().is_ok_and(|batch| overlaps(batch, &content)) {
+            break;
+        }
         let read = batch.and_then(|batch| take(batch, content.next.offset, &mut aborted, options));
         match read {
             Ok((next, batch)) => {
@@ -61,6 +65,12 @@ pub(super) fn read(
         }
     }
     content
+}
+
+/// Whether a batch begins within those that are to be handed out and goes on behind them, which no log has.
+fn overlaps(batch: &RecordBatch, content: &Content) -> bool {
+    let next = content.next.offset;
+    !content.batches.is_empty() && batch.base_offset() < next && next <= batch.last_offset()
 }
 
 /// Where to read on after a batch, and the batch, if its records are to be handed out.
@@ -231,6 +241,15 @@ mod tests {
         let error = content.error.unwrap();
         assert_eq!((error.first, error.last), (5, 9));
         assert!(matches!(error.error, BatchError::Crc { base_offset: 5, .. }));
+    }
+
+    #[test]
+    fn a_batch_that_begins_within_the_one_before_is_left_to_the_next_answer() {
+        let log = [batch(0, 4), batch(3, 9)].concat();
+        let content = read_from(0, log.clone());
+        assert_eq!((content.batches.len(), content.next.offset), (1, 5));
+        let content = read_from(5, log);
+        assert_eq!((content.batches.len(), content.next.offset), (1, 10));
     }
 
     #[test]
