@@ -161,8 +161,8 @@ impl ConsumerMachine {
             let is_member = self.is_member_of_group();
             let epoch = group.membership.epoch();
             if is_member && epoch.is_none() {
-                if group.membership.is_member() {
-                    // It joins, and may have partitions a moment later that the offsets are of.
+                if group.membership.is_member() || self.mode == Mode::Partitions {
+                    // It joins, and may have partitions a moment later that the offsets are of; or it leaves, and commits as nobody then.
                     return Some(deadline);
                 }
                 let group = group.id.clone();
@@ -205,8 +205,7 @@ impl ConsumerMachine {
     /// Whether commits are those of a member, whose epoch the coordinator looks at.
     fn is_member_of_group(&self) -> bool {
         let counts = |group: &super::Group| group.membership.needs_coordinator();
-        !matches!(self.mode, Mode::Partitions) && self.group.as_ref().is_some_and(counts)
-            || matches!(self.mode, Mode::Member(_))
+        self.group.as_ref().is_some_and(counts) || matches!(self.mode, Mode::Member(_))
     }
 
     pub(super) fn committed_answered(&mut self, now: Instant, response: &OffsetCommitResponse) {

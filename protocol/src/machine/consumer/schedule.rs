@@ -64,7 +64,7 @@ impl ConsumerMachine {
     /// The member leaves once what was to be committed is.
     fn advance_leave(&mut self) {
         let Some(group) = &mut self.group else { return };
-        if self.mode == Mode::Nothing && self.commits.is_empty() && group.membership.is_member() {
+        if !matches!(self.mode, Mode::Member(_)) && self.commits.is_empty() && group.membership.is_member() {
             group.membership.leave();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::rig::*;
 use crate::{
-    machine::consumer::{ConsumerFault, ConsumerRequest, ConsumerResponse, Offsets},
+    machine::consumer::{ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets},
     machine::{MachineErrorKind, RequestFailure},
     messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse,
     wire::ErrorCode,
@@ -244,8 +244,7 @@ fn a_member_that_is_not_polled_for_leaves_and_joins_again_with_the_next_poll() {
     assert!(matches!(rig.errors[0].kind, MachineErrorKind::PollInterval { .. }), "{:?}", rig.errors);
     assert_eq!(rig.heartbeats().pop().unwrap().member_epoch, -1);
     assert!(rig.runs.is_empty());
-    let id =
-        rig.machine.commit(rig.now, Some([(partition(0), crate::machine::consumer::OffsetAndMetadata::new(5))].into()));
+    let id = rig.machine.commit(rig.now, Some([(partition(0), OffsetAndMetadata::new(5))].into()));
     rig.drain();
     let (answered, result) = rig.answers.pop().unwrap();
     assert_eq!(answered, id);
@@ -281,4 +280,40 @@ fn unsubscribing_leaves_and_subscribing_joins_again() {
     rig.polled();
     rig.serve();
     assert!(rig.runs.contains_key(&0));
+}
+
+#[test]
+fn a_member_that_reads_partitions_of_the_callers_own_leaves_the_group() {
+    let mut rig = Rig::joined(&[1], |_| {});
+    rig.machine.unsubscribe(rig.now, Offsets::new());
+    rig.machine.assign(rig.now, &[partition(0)], 1);
+    rig.drain();
+    rig.serve();
+    assert_eq!(rig.heartbeats().last().unwrap().member_epoch, -1);
+    rig.sleep(ms(20_000));
+    assert_eq!(rig.heartbeats().last().unwrap().member_epoch, -1);
+}
+
+#[test]
+fn what_was_read_as_a_member_is_committed_as_the_member_before_it_reads_partitions_of_its_own() {
+    let mut rig = Rig::joined(&[1], |_| {});
+    let epoch = rig.cluster.epoch;
+    let said = Offsets::from([(partition(0), OffsetAndMetadata::new(7))]);
+    rig.machine.unsubscribe(rig.now, said);
+    rig.machine.assign(rig.now, &[partition(0)], 1);
+    rig.drain();
+    let commit = rig.take(is_commit);
+    let ConsumerRequest::OffsetCommit(request) = &commit.request else { panic!("a commit was expected") };
+    assert_eq!(request.generation_id_or_member_epoch, epoch);
+    assert!(rig.heartbeats().iter().all(|heartbeat| heartbeat.member_epoch >= 0));
+    let answer = rig.cluster.answer(commit.node(), &commit.request, true).unwrap();
+    rig.answer(&commit, answer);
+    let left = rig.heartbeats().last().unwrap().member_epoch;
+    assert_eq!(left, -1);
+    // As nobody, once the member is out.
+    rig.machine.commit(rig.now, Some(Offsets::from([(partition(0), OffsetAndMetadata::new(8))])));
+    rig.drain();
+    assert!(!rig.sent.iter().any(|sent| is_commit(&sent.request)));
+    rig.serve();
+    assert_eq!(rig.cluster.committed.get(&0).map(|kept| kept.0), Some(8));
 }
