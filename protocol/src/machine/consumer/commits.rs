@@ -195,9 +195,10 @@ impl ConsumerMachine {
                 ..OffsetCommitRequest::default()
             };
             let least = if is_member { MEMBERS_SINCE } else { 0 };
+            let id = commit.id;
             self.commits.in_flight = true;
             let request = ConsumerRequest::OffsetCommit(request);
-            self.ask(Destination::Coordinator(address), request, least, Asked::Commit);
+            self.ask(Destination::Coordinator(address), request, least, Asked::Commit(id));
         }
         None
     }
@@ -208,9 +209,10 @@ impl ConsumerMachine {
         self.group.as_ref().is_some_and(counts) || matches!(self.mode, Mode::Member(_))
     }
 
-    pub(super) fn committed_answered(&mut self, now: Instant, response: &OffsetCommitResponse) {
+    pub(super) fn committed_answered(&mut self, now: Instant, id: CallId, response: &OffsetCommitResponse) {
+        // One that was given up says nothing of the next.
+        let Some(commit) = self.commits.waiting.front().filter(|commit| commit.id == id) else { return };
         self.commits.in_flight = false;
-        let Some(commit) = self.commits.waiting.front() else { return };
         let mut worst: Option<(TopicPartition, ErrorCode)> = None;
         let names: BTreeMap<Uuid, &TopicPartition> =
             commit.offsets.keys().filter_map(|name| Some((self.id_of(name)?.topic_id, name))).collect();
@@ -248,7 +250,10 @@ impl ConsumerMachine {
         }
     }
 
-    pub(super) fn commit_failed(&mut self, now: Instant, failure: RequestFailure) {
+    pub(super) fn commit_failed(&mut self, now: Instant, id: CallId, failure: RequestFailure) {
+        if self.commits.waiting.front().is_none_or(|commit| commit.id != id) {
+            return;
+        }
         self.commits.in_flight = false;
         self.commits.last_code = Some(ErrorCode::NETWORK_EXCEPTION);
         if matches!(failure, RequestFailure::UnsupportedVersion(_)) {
@@ -282,10 +287,6 @@ impl ConsumerMachine {
         }
     }
 
-    /// No commit can go well any more.
-    pub(super) fn fail_commits(&mut self, now: Instant) {
-        self.commits.in_flight = false;
-        while !self.commits.is_empty() {
     /// Forgets what is not sent yet.
     pub(super) fn drop_commits(&mut self) {
         let sent = usize::from(self.commits.in_flight).min(self.commits.waiting.len());
@@ -294,6 +295,10 @@ impl ConsumerMachine {
         }
     }
 
+    /// No commit can go well any more.
+    pub(super) fn fail_commits(&mut self, now: Instant) {
+        self.commits.in_flight = false;
+        while !self.commits.is_empty() {
             let group = self.options.group_id.clone().unwrap_or_default();
             self.end_commit(now, Err(ConsumerFault::NotMember { group }));
         }

@@ -130,7 +130,7 @@ enum Asked {
     Heartbeat,
     Metadata,
     Fetch(i32),
-    Commit,
+    Commit(CallId),
     /// The group's offsets of these partitions, for their positions.
     Kept(BTreeMap<TopicIdPartition, TopicPartition>),
     /// Positions of partitions, from their leader.
@@ -326,9 +326,11 @@ impl ConsumerMachine {
             (Asked::Metadata, response) => self.metadata.handle_failure(now, failure(response)),
             (Asked::Fetch(node), Ok(Response::Fetch(response))) => self.fetched(now, node, response),
             (Asked::Fetch(node), response) => self.fetch_failed(now, node, failure(response)),
-            (Asked::Commit, Ok(Response::OffsetCommit(response))) => self.committed_answered(now, &response),
-            (Asked::Commit, response) => self.commit_failed(now, failure(response)),
-            (Asked::Kept(asked), Ok(Response::OffsetFetch(response))) => self.kept(now, &asked, response),
+            (Asked::Commit(commit), Ok(Response::OffsetCommit(response))) => {
+                self.committed_answered(now, commit, &response);
+            }
+            (Asked::Commit(commit), response) => self.commit_failed(now, commit, failure(response)),
+            (Asked::Kept(asked), Ok(Response::OffsetFetch(response))) => self.kept(now, id, &asked, response),
             (Asked::Kept(asked), response) => {
                 self.coordinator_failed(now, failure(response));
                 self.kept_failed(now, asked.values());

@@ -6,8 +6,11 @@ use crate::{
         MachineErrorKind, RequestFailure,
         consumer::{Answer, ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets},
     },
-    messages::offset_commit::{
-        OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+    messages::{
+        find_coordinator::FindCoordinatorResponse,
+        offset_commit::{
+            OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+        },
     },
     wire::ErrorCode,
 };
@@ -208,4 +211,34 @@ fn without_a_group_nothing_can_be_committed() {
     rig.drain();
     let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
     assert_eq!(kind, MachineErrorKind::Consumer(ConsumerFault::NoGroup));
+}
+
+#[test]
+fn a_late_answer_says_nothing_of_the_commit_after_it() {
+    let mut rig = Rig::with(&[1], |_| {});
+    rig.machine.assign(rig.now, &[partition(0)], 1);
+    rig.drain();
+    rig.serve();
+    let offsets = || Some(Offsets::from([(partition(0), OffsetAndMetadata::new(7))]));
+    rig.machine.commit(rig.now, offsets());
+    rig.machine.committed(rig.now, vec![partition(0)]);
+    rig.drain();
+    let late = rig.take(is_commit);
+    // The coordinator moves, and the group may not be used any more: all commits fail.
+    let question = rig.take(|request| matches!(request, ConsumerRequest::OffsetFetch(_)));
+    rig.fail(&question, RequestFailure::Disconnected);
+    while !rig.sent.iter().any(|sent| matches!(sent.request, ConsumerRequest::FindCoordinator(_))) {
+        rig.now = rig.wait.unwrap();
+        rig.drain();
+    }
+    let question = rig.take(|request| matches!(request, ConsumerRequest::FindCoordinator(_)));
+    let error_code = ErrorCode::GROUP_AUTHORIZATION_FAILED;
+    let refusal = FindCoordinatorResponse { error_code, ..Default::default() };
+    rig.answer(&question, ConsumerResponse::FindCoordinator(refusal));
+    assert!(rig.answers.pop().unwrap().1.is_err());
+    rig.machine.commit(rig.now, offsets());
+    rig.drain();
+    let answer = rig.cluster.answer(late.node(), &late.request, true).unwrap();
+    rig.answer(&late, answer);
+    assert!(rig.answers.is_empty(), "{:?}", rig.answers);
 }
