@@ -339,7 +339,7 @@ impl ConsumerMachine {
             (Asked::Positions(asked), Ok(Response::OffsetForLeaderEpoch(response))) => {
                 self.epochs_ended(now, id, &asked, response);
             }
-            (Asked::Positions(asked), response) => self.positions_failed(now, &asked, failure(response)),
+            (Asked::Positions(asked), response) => self.positions_failed(now, id, &asked, failure(response)),
             (Asked::Call(call, _), Ok(Response::OffsetFetch(response))) => self.call_kept(now, call, response),
             (Asked::Call(call, partitions), Ok(Response::ListOffsets(response))) => {
                 self.call_listed(now, call, &partitions, response);

@@ -296,6 +296,7 @@ impl ConsumerMachine {
 
     /// The question for the offsets of times: partition, leader epoch, time.
     pub(super) fn list_offsets(&self, asked: Vec<(TopicPartition, i32, i64)>) -> ListOffsetsRequest {
+                    partition.checked = asked.leader_epoch;
         let topics = by_topic(asked.into_iter().map(|(partition, current_leader_epoch, timestamp)| {
             let said = ListOffsetsPartition { partition_index: partition.partition, current_leader_epoch, timestamp };
             (partition, said)
@@ -404,10 +405,19 @@ impl ConsumerMachine {
         }
     }
 
-    pub(super) fn positions_failed(&mut self, now: Instant, asked: &[Questioned], failure: RequestFailure) {
-        for Questioned { partition: name, .. } in asked {
-            let Some(partition) = self.partitions.get_mut(name) else { continue };
-            match (failure, partition.phase) {
+    pub(super) fn positions_failed(
+        &mut self,
+        now: Instant,
+        id: RequestId,
+        asked: &[Questioned],
+        failure: RequestFailure,
+    ) {
+        for asked in asked {
+            if !self.waiting(id, asked) {
+                continue;
+            }
+            let Some(partition) = self.partitions.get_mut(&asked.partition) else { continue };
+            match (failure, asked.about) {
                 // A broker so old cannot tell, which is no reason not to read.
                 (RequestFailure::UnsupportedVersion(_), Phase::Validating(position)) => {
                     partition.went_well();

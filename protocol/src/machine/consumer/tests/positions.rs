@@ -1,7 +1,10 @@
 //! Where partitions are read from.
 
 use super::{cluster::*, rig::*};
-use crate::machine::consumer::{ConsumerFault, ConsumerRequest, OffsetReset, Position, SeekTo};
+use crate::machine::{
+    RequestFailure,
+    consumer::{ConsumerFault, ConsumerRequest, OffsetReset, Position, SeekTo},
+};
 
 #[test]
 fn what_the_group_has_counts_before_the_policy() {
@@ -133,4 +136,42 @@ fn partitions_of_the_callers_own_are_read_without_a_group() {
     rig.drain();
     rig.serve();
     assert_eq!((rig.take_part(0)[0], rig.take_part(1)[0]), (0, 10), "what was read goes on");
+}
+
+fn is_epoch_question(request: &ConsumerRequest) -> bool {
+    matches!(request, ConsumerRequest::OffsetForLeaderEpoch(_))
+}
+
+#[test]
+fn a_leader_too_old_to_say_where_epochs_end_is_not_asked_again() {
+    let mut rig = Rig::with(&[1], |_| {});
+    (rig.cluster.logs[0].end, rig.cluster.logs[0].epoch) = (30, 5);
+    rig.cluster.committed.insert(0, (25, 5));
+    rig.subscribe();
+    rig.polled();
+    while !rig.sent.iter().any(|sent| is_epoch_question(&sent.request)) {
+        while rig.confirm().is_some() {}
+        let at = rig.sent.iter().position(|sent| !is_epoch_question(&sent.request)).unwrap();
+        rig.serve_at(at);
+        while rig.confirm().is_some() {}
+    }
+    let question = rig.take(is_epoch_question);
+    rig.fail(&question, RequestFailure::UnsupportedVersion(None));
+    assert!(!rig.sent.iter().any(|sent| is_epoch_question(&sent.request)));
+    rig.serve();
+    assert_eq!(rig.take_part(0), [25, 26, 27, 28, 29]);
+}
+
+#[test]
+fn a_question_that_failed_after_a_seek_holds_nothing_up() {
+    let mut rig = Rig::joined(&[1], |_| {});
+    rig.cluster.logs[0].end = 30;
+    rig.seek(0, SeekTo::Beginning);
+    let question = rig.take(|request| matches!(request, ConsumerRequest::ListOffsets(_)));
+    rig.seek(0, SeekTo::End);
+    rig.fail(&question, RequestFailure::Disconnected);
+    let questions = rig.sent.iter().filter(|sent| matches!(sent.request, ConsumerRequest::ListOffsets(_)));
+    assert_eq!(questions.count(), 1);
+    rig.sleep(ms(90));
+    assert_eq!(rig.log.iter().filter(|sent| matches!(sent.request, ConsumerRequest::ListOffsets(_))).count(), 3);
 }
