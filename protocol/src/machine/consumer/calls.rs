@@ -274,7 +274,7 @@ impl ConsumerMachine {
             }
             for topic in group.topics {
                 for said in topic.partitions {
-                    let name = super::positions::name_of(&names, topic.topic_id, &topic.name, said.partition_index);
+                    let name = super::kept::name_of(&names, topic.topic_id, &topic.name, said.partition_index);
                     match said.error_code {
                         ErrorCode::NONE if said.committed_offset >= 0 => {
                             let offset = OffsetAndMetadata {

@@ -18,6 +18,7 @@ mod fault;
 mod fetch_session;
 mod fetched;
 mod fetching;
+mod kept;
 mod membership;
 mod options;
 mod partition;
@@ -333,7 +334,7 @@ impl ConsumerMachine {
             (Asked::Kept(asked), Ok(Response::OffsetFetch(response))) => self.kept(now, id, &asked, response),
             (Asked::Kept(asked), response) => {
                 self.coordinator_failed(now, failure(response));
-                self.kept_failed(now, asked.values());
+                self.kept_failed(now, id, asked.values());
             }
             (Asked::Positions(asked), Ok(Response::ListOffsets(response))) => self.listed(now, id, &asked, response),
             (Asked::Positions(asked), Ok(Response::OffsetForLeaderEpoch(response))) => {

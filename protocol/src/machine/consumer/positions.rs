@@ -1,10 +1,7 @@
-//! Where partitions are read from: the group's offset, or what `auto.offset.reset` says, and whether the log still has what was read before
+//! Where partitions are read from: the group's offset (`kept.rs`), or what `auto.offset.reset` says, and whether the log still has what was read before
 //! (KIP-320).
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::{collections::BTreeMap, time::Instant};
 
 use super::{
     Asked, ConsumerFault, ConsumerMachine, ConsumerRequest, Position, Run, TopicPartition, by_topic, millis,
@@ -15,23 +12,19 @@ use crate::{
     machine::{
         error::{MachineError, MachineErrorKind},
         metadata::Urgency,
-        types::{Destination, RequestFailure, RequestId, TopicIdPartition, earlier},
+        types::{Destination, RequestFailure, RequestId, earlier},
     },
     messages::{
         list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic},
-        offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponse},
         offset_for_leader_epoch::{
             OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition, OffsetForLeaderTopic,
         },
     },
-    wire::{ErrorCode, Uuid},
+    wire::ErrorCode,
 };
 
 /// Since this version ListOffsets has the isolation level and leader epochs.
 pub(super) const LIST_SINCE: i16 = 4;
-/// Since this version OffsetFetch takes groups; since 9 it serves members by KIP-848.
-const GROUPS_SINCE: i16 = 8;
-const MEMBERS_SINCE: i16 = 9;
 /// Since this version OffsetForLeaderEpoch says who asks.
 const EPOCHS_SINCE: i16 = 3;
 
@@ -101,129 +94,11 @@ impl ConsumerMachine {
         }
     }
 
-    fn ask_group(&mut self, unknown: &[TopicPartition]) {
-        let Some(group) = &self.group else { return };
-        let Some(address) = group.coordinator.address().cloned() else { return };
-        let is_member = self.mode != super::Mode::Partitions;
-        let member_epoch = group.membership.epoch();
-        let ids = unknown.iter().filter_map(|name| Some((self.id_of(name)?, name.clone())));
-        let ids: BTreeMap<TopicIdPartition, TopicPartition> = ids.collect();
-        if ids.is_empty() || is_member && member_epoch.is_none() {
-            return;
-        }
-        let request = self.offset_fetch(&ids, member_epoch.filter(|_| is_member));
-        let names: Vec<TopicPartition> = ids.values().cloned().collect();
-        let least = if is_member { MEMBERS_SINCE } else { GROUPS_SINCE };
-        let request = ConsumerRequest::OffsetFetch(request);
-        let id = self.ask(Destination::Coordinator(address), request, least, Asked::Kept(ids));
-        self.asking(&names, id);
-    }
-
-    fn asking<'a>(&mut self, names: impl IntoIterator<Item = &'a TopicPartition>, id: RequestId) {
+    pub(super) fn asking<'a>(&mut self, names: impl IntoIterator<Item = &'a TopicPartition>, id: RequestId) {
         for name in names {
             if let Some(partition) = self.partitions.get_mut(name) {
                 partition.asking = Some(id);
             }
-        }
-    }
-
-    /// The question what the group has of these partitions, as the member of this epoch or as nobody.
-    pub(super) fn offset_fetch(
-        &self,
-        partitions: &BTreeMap<TopicIdPartition, TopicPartition>,
-        member_epoch: Option<i32>,
-    ) -> OffsetFetchRequest {
-        let mut topics: Vec<OffsetFetchRequestTopics> = Vec::new();
-        for (id, name) in partitions {
-            match topics.last_mut().filter(|topic| topic.topic_id == id.topic_id) {
-                Some(topic) => topic.partition_indexes.push(id.partition),
-                None => topics.push(OffsetFetchRequestTopics {
-                    name: name.topic.to_string(),
-                    topic_id: id.topic_id,
-                    partition_indexes: vec![id.partition],
-                }),
-            }
-        }
-        OffsetFetchRequest {
-            groups: vec![OffsetFetchRequestGroup {
-                group_id: self.options.group_id.clone().unwrap_or_default(),
-                member_id: member_epoch.map(|_| self.options.member_id.clone()),
-                member_epoch: member_epoch.unwrap_or(-1),
-                topics: Some(topics),
-            }],
-            // Offsets that a transaction may still change are waited for, as in Kafka's own client.
-            require_stable: true,
-            ..OffsetFetchRequest::default()
-        }
-    }
-
-    pub(super) fn kept(
-        &mut self,
-        now: Instant,
-        asked: &BTreeMap<TopicIdPartition, TopicPartition>,
-        response: OffsetFetchResponse,
-    ) {
-        let mut left: BTreeSet<&TopicPartition> = asked.values().collect();
-        for group in response.groups {
-            if !group.error_code.is_none() {
-                self.coordinator_said(now, group.error_code);
-                match group.error_code {
-                    // The next heartbeat heals it, or tells that the member is none.
-                    ErrorCode::STALE_MEMBER_EPOCH
-                    | ErrorCode::UNKNOWN_MEMBER_ID
-                    | ErrorCode::FENCED_MEMBER_EPOCH
-                    | ErrorCode::GROUP_ID_NOT_FOUND => {}
-                    ErrorCode::GROUP_AUTHORIZATION_FAILED => {
-                        let kind = MachineErrorKind::GroupAuthorization { group: group.group_id };
-                        self.fail_with(MachineError::fatal(kind));
-                    }
-                    code if code.is_retriable() => {}
-                    code => {
-                        let kind = MachineErrorKind::Refused { api: "OffsetFetch", node: None, code, message: None };
-                        self.fail_with(MachineError::passing(kind));
-                    }
-                }
-                break;
-            }
-            for topic in group.topics {
-                for said in topic.partitions {
-                    let name = name_of(asked, topic.topic_id, &topic.name, said.partition_index);
-                    match said.error_code {
-                        ErrorCode::NONE => {
-                            left.remove(&name);
-                            let offset = said.committed_offset;
-                            let position = Position { offset, leader_epoch: epoch(said.committed_leader_epoch) };
-                            self.found_in_group(&name, position);
-                        }
-                        code if !code.is_retriable() => self.told_once(&name, code),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        self.kept_failed(now, left);
-    }
-
-    /// These partitions are asked for again a while later.
-    pub(super) fn kept_failed<'a>(&mut self, now: Instant, left: impl IntoIterator<Item = &'a TopicPartition>) {
-        for name in left {
-            if let Some(partition) = self.partitions.get_mut(name).filter(|p| p.phase == Phase::Unknown) {
-                partition.back_off(now);
-            }
-        }
-    }
-
-    fn found_in_group(&mut self, name: &TopicPartition, kept: Position) {
-        let leader_epoch = self.leader(name).map_or(-1, |(_, epoch)| epoch);
-        let Some(partition) = self.partitions.get_mut(name).filter(|p| p.phase == Phase::Unknown) else { return };
-        partition.went_well();
-        if kept.offset < 0 {
-            return self.reset(name, None);
-        }
-        partition.committed = Some(kept.offset);
-        partition.begin(kept, if kept.leader_epoch.is_some() { -1 } else { leader_epoch });
-        if kept.leader_epoch.is_some() {
-            partition.phase = Phase::Validating(kept);
         }
     }
 
@@ -296,7 +171,6 @@ impl ConsumerMachine {
 
     /// The question for the offsets of times: partition, leader epoch, time.
     pub(super) fn list_offsets(&self, asked: Vec<(TopicPartition, i32, i64)>) -> ListOffsetsRequest {
-                    partition.checked = asked.leader_epoch;
         let topics = by_topic(asked.into_iter().map(|(partition, current_leader_epoch, timestamp)| {
             let said = ListOffsetsPartition { partition_index: partition.partition, current_leader_epoch, timestamp };
             (partition, said)
@@ -422,6 +296,7 @@ impl ConsumerMachine {
                 (RequestFailure::UnsupportedVersion(_), Phase::Validating(position)) => {
                     partition.went_well();
                     partition.phase = Phase::Ready(position);
+                    partition.checked = asked.leader_epoch;
                 }
                 _ => partition.back_off(now),
             }
@@ -487,15 +362,4 @@ fn time_of(about: Phase, wall_ms: i64) -> i64 {
         }
         _ => END,
     }
-}
-
-/// The partition of an answer, by the topic's id or, in older versions, its name.
-pub(super) fn name_of(
-    asked: &BTreeMap<TopicIdPartition, TopicPartition>,
-    topic_id: Uuid,
-    topic: &str,
-    partition: i32,
-) -> TopicPartition {
-    let by_id = asked.get(&TopicIdPartition { topic_id, partition });
-    by_id.cloned().unwrap_or_else(|| TopicPartition::new(topic, partition))
 }

@@ -3,7 +3,7 @@
 use super::{cluster::*, rig::*};
 use crate::machine::{
     RequestFailure,
-    consumer::{ConsumerFault, ConsumerRequest, OffsetReset, Position, SeekTo},
+    consumer::{ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetReset, Position, SeekTo},
 };
 
 #[test]
@@ -174,4 +174,37 @@ fn a_question_that_failed_after_a_seek_holds_nothing_up() {
     assert_eq!(questions.count(), 1);
     rig.sleep(ms(90));
     assert_eq!(rig.log.iter().filter(|sent| matches!(sent.request, ConsumerRequest::ListOffsets(_))).count(), 3);
+}
+
+#[test]
+fn what_the_group_had_before_the_partition_went_and_came_back_does_not_count() {
+    let is_question = |request: &ConsumerRequest| matches!(request, ConsumerRequest::OffsetFetch(_));
+    let mut rig = Rig::with(&[1], |_| {});
+    rig.cluster.logs[0].end = 30;
+    rig.cluster.committed.insert(0, (5, -1));
+    rig.subscribe();
+    rig.polled();
+    let ask = |rig: &mut Rig| {
+        while !rig.sent.iter().any(|sent| is_question(&sent.request)) {
+            rig.serve_at(0);
+            while rig.confirm().is_some() {}
+        }
+        rig.take(is_question)
+    };
+    let before = ask(&mut rig);
+    let late = rig.cluster.answer(before.node(), &before.request, true).unwrap();
+    rig.machine.unsubscribe(rig.now, Default::default());
+    rig.drain();
+    rig.serve();
+    rig.cluster.committed.insert(0, (20, -1));
+    rig.subscribe();
+    rig.polled();
+    let after = ask(&mut rig);
+    rig.answer(&before, late);
+    let ConsumerResponse::OffsetFetch(now) = rig.cluster.answer(after.node(), &after.request, true).unwrap() else {
+        panic!("an answer was expected")
+    };
+    rig.answer(&after, ConsumerResponse::OffsetFetch(now));
+    rig.serve();
+    assert_eq!(rig.take_part(0).first(), Some(&20));
 }
