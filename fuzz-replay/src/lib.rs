@@ -45,6 +45,7 @@ pub static ALL: &[&Target] = &[
     &GROUP,
     &METADATA,
     &SHARE_CONSUMER,
+    &CONSUMER,
     &CLUSTER,
     &PRODUCER_QUEUE,
     &WORKER,
@@ -85,6 +86,10 @@ pub static METADATA: Target =
 /// [`fuzzing::share_consumer`].
 pub static SHARE_CONSUMER: Target =
     Target { name: "share_consumer", run: |data| fuzzing::share_consumer(Instant::now(), data), ..OPERATIONS };
+
+/// [`fuzzing::consumer`].
+pub static CONSUMER: Target =
+    Target { name: "consumer", run: |data| fuzzing::consumer(Instant::now(), data), ..OPERATIONS };
 
 /// [`ackflow_testkit::fuzzing::cluster`].
 pub static CLUSTER: Target = Target {

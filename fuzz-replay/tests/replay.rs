@@ -74,6 +74,7 @@ replayed! {
     groups_keep_their_promises: "group";
     metadata_keeps_its_promises: "metadata";
     the_share_consumer_keeps_its_promises: "share_consumer";
+    the_consumer_keeps_its_promises: "consumer";
     the_cluster_keeps_its_promises: "cluster";
     the_queue_of_a_producer_keeps_its_promises: "producer_queue";
     the_worker_keeps_its_promises: "worker";

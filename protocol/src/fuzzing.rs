@@ -11,6 +11,7 @@
 
 mod acquisition;
 mod broker;
+mod consumer;
 mod frames;
 mod group;
 mod messages;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use crate::machine::RequestFailure;
 
 pub use acquisition::acquisition;
+pub use consumer::consumer;
 pub use frames::{frame_seed, frames};
 pub use group::group;
 pub use messages::{Form, Selected, message_seed, messages};
