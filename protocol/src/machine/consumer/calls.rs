@@ -109,7 +109,7 @@ impl ConsumerMachine {
     /// The topics that questions and commits need, whether or not they are read.
     pub(super) fn asked_topics(&self) -> BTreeSet<Arc<str>> {
         let mut topics = self.calls.topics();
-        topics.extend(self.commits.topics().map(|partition| partition.topic.clone()));
+        topics.extend(self.commits.partitions().map(|partition| partition.topic.clone()));
         topics
     }
 

@@ -4,7 +4,7 @@
 //! its time is over.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::{Duration, Instant},
 };
 
@@ -41,6 +41,8 @@ pub(super) struct Commits {
 struct Commit {
     id: CallId,
     offsets: Offsets,
+    /// What of it the group has.
+    done: Offsets,
     deadline: Instant,
     timeout: Duration,
     /// Whether nobody waits for the answer.
@@ -62,8 +64,8 @@ impl Commits {
         self.waiting.is_empty()
     }
 
-    /// The topics that have to be known.
-    pub(super) fn topics(&self) -> impl Iterator<Item = &TopicPartition> {
+    /// The partitions that are to be committed, whose topics have to be known.
+    pub(super) fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
         self.waiting.iter().flat_map(|commit| commit.offsets.keys())
     }
 }
@@ -90,7 +92,14 @@ impl ConsumerMachine {
             self.refuse(id, ConsumerFault::NoGroup);
             return id;
         }
-        self.commits.waiting.push_back(Commit { id, offsets, deadline: now + timeout, timeout, is_own });
+        self.commits.waiting.push_back(Commit {
+            id,
+            offsets,
+            done: Offsets::new(),
+            deadline: now + timeout,
+            timeout,
+            is_own,
+        });
         self.want(now);
         id
     }
@@ -213,6 +222,7 @@ impl ConsumerMachine {
         // One that was given up says nothing of the next.
         let Some(commit) = self.commits.waiting.front().filter(|commit| commit.id == id) else { return };
         self.commits.in_flight = false;
+        let mut failed = BTreeSet::new();
         let mut worst: Option<(TopicPartition, ErrorCode)> = None;
         let names: BTreeMap<Uuid, &TopicPartition> =
             commit.offsets.keys().filter_map(|name| Some((self.id_of(name)?.topic_id, name))).collect();
@@ -220,19 +230,22 @@ impl ConsumerMachine {
             let name = names.get(&topic.topic_id).map_or_else(|| topic.name.as_str().into(), |name| name.topic.clone());
             for partition in topic.partitions.iter().filter(|partition| !partition.error_code.is_none()) {
                 let code = partition.error_code;
+                let of = TopicPartition { topic: name.clone(), partition: partition.partition_index };
+                failed.insert(of.clone());
                 // What cannot be healed counts for more.
                 if worst.as_ref().is_none_or(|(_, worst)| heals(*worst) && !heals(code)) {
-                    worst = Some((TopicPartition { topic: name.clone(), partition: partition.partition_index }, code));
+                    worst = Some((of, code));
                 }
             }
         }
         match worst {
             None => {
-                let offsets = commit.offsets.clone();
+                let offsets = commit.offsets.clone().into_iter().chain(commit.done.clone()).collect();
                 self.end_commit(now, Ok(offsets));
             }
             Some((_, code)) if heals(code) => {
                 self.commits.last_code = Some(code);
+                self.commit_is_done_but_for(&failed);
                 match code {
                     ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => self.lose_coordinator(now),
                     ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID => {
@@ -248,6 +261,15 @@ impl ConsumerMachine {
             }
             Some((partition, code)) => self.end_commit(now, Err(ConsumerFault::Commit { partition, code })),
         }
+    }
+
+    /// All of the commit under way but this is done, and need not wait for the rest.
+    fn commit_is_done_but_for(&mut self, failed: &BTreeSet<TopicPartition>) {
+        let Some(commit) = self.commits.waiting.front_mut() else { return };
+        let (left, done) = std::mem::take(&mut commit.offsets).into_iter().partition(|(name, _)| failed.contains(name));
+        commit.offsets = left;
+        let done: Offsets = done;
+        commit.done.extend(done);
     }
 
     pub(super) fn commit_failed(&mut self, now: Instant, id: CallId, failure: RequestFailure) {

@@ -26,12 +26,16 @@ const GROUPS_SINCE: i16 = 8;
 const MEMBERS_SINCE: i16 = 9;
 
 impl ConsumerMachine {
+    /// Asks the group where these partitions are to be read from. What is still being committed of one, such as by a member that has left and
+    /// come back at once, counts: it is asked about afterwards.
     pub(super) fn ask_group(&mut self, unknown: &[TopicPartition]) {
         let Some(group) = &self.group else { return };
         let Some(address) = group.coordinator.address().cloned() else { return };
         let is_member = self.mode != Mode::Partitions;
         let member_epoch = group.membership.epoch();
-        let ids = unknown.iter().filter_map(|name| Some((self.id_of(name)?, name.clone())));
+        let committing: BTreeSet<&TopicPartition> = self.commits.partitions().collect();
+        let settled = unknown.iter().filter(|name| !committing.contains(name));
+        let ids = settled.filter_map(|name| Some((self.id_of(name)?, name.clone())));
         let ids: BTreeMap<TopicIdPartition, TopicPartition> = ids.collect();
         if ids.is_empty() || is_member && member_epoch.is_none() {
             return;

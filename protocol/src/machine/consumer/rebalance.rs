@@ -132,6 +132,8 @@ impl ConsumerMachine {
         if !matches!(self.mode, Mode::Member(_)) {
             return;
         }
+        // Others may have gone on from what the group has.
+        self.fail_commits(now);
         let lost: Vec<TopicPartition> = std::mem::take(&mut self.partitions).into_keys().collect();
         self.want(now);
         self.metadata.want_partitions(now, BTreeSet::new());

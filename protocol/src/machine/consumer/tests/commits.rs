@@ -7,6 +7,7 @@ use crate::{
         consumer::{Answer, ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets},
     },
     messages::{
+        consumer_group_heartbeat::ConsumerGroupHeartbeatResponse,
         find_coordinator::FindCoordinatorResponse,
         offset_commit::{
             OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
@@ -20,6 +21,12 @@ fn refused(code: ErrorCode) -> ConsumerResponse {
     let topic_id = super::cluster::TOPIC;
     let topics = vec![OffsetCommitResponseTopic { topic_id, name: String::new(), partitions }];
     ConsumerResponse::OffsetCommit(OffsetCommitResponse { topics, ..Default::default() })
+}
+
+/// A heartbeat of one that is no member any more.
+fn fenced() -> ConsumerResponse {
+    let error_code = ErrorCode::FENCED_MEMBER_EPOCH;
+    ConsumerResponse::Heartbeat(ConsumerGroupHeartbeatResponse { error_code, ..Default::default() })
 }
 
 fn said(sent: &Sent) -> &OffsetCommitRequest {
@@ -241,4 +248,59 @@ fn a_late_answer_says_nothing_of_the_commit_after_it() {
     let answer = rig.cluster.answer(late.node(), &late.request, true).unwrap();
     rig.answer(&late, answer);
     assert!(rig.answers.is_empty(), "{:?}", rig.answers);
+}
+
+// Mutation: protocol/src/machine/consumer/kept.rs
+// - let settled = unknown.iter().filter(|name| !committing.contains(name));
+// + let settled = unknown.iter().filter(|name| name.partition >= 0 || committing.is_empty());
+#[test]
+fn a_member_that_comes_back_at_once_goes_on_behind_its_last_commit() {
+    let mut rig = rig(true);
+    rig.machine.unsubscribe(rig.now, Offsets::new());
+    rig.runs.clear();
+    rig.subscribe();
+    rig.polled();
+    let commit = rig.take(is_commit);
+    rig.serve();
+    let answer = rig.cluster.answer(commit.node(), &commit.request, true).unwrap();
+    rig.answer(&commit, answer);
+    rig.sleep(ms(2_000));
+    assert_eq!(rig.take_part(0).first(), Some(&10));
+}
+
+// Mutation: protocol/src/machine/consumer/commits.rs
+// - self.commit_is_done_but_for(&failed);
+// + _ = &failed;
+#[test]
+fn what_of_a_commit_went_well_is_not_said_again_with_the_rest() {
+    let mut rig = Rig::joined(&[1, 1], |options| options.auto_commit = None);
+    let offsets = Offsets::from([0, 1].map(|index| (partition(index), OffsetAndMetadata::new(5))));
+    let id = rig.machine.commit(rig.now, Some(offsets.clone()));
+    rig.drain();
+    let commit = rig.take(is_commit);
+    rig.answer(&commit, refused(ErrorCode::UNKNOWN_TOPIC_ID));
+    rig.sleep(ms(1_000));
+    let last = rig.log.iter().rfind(|sent| is_commit(&sent.request)).unwrap();
+    let again: Vec<i32> = said(last).topics[0].partitions.iter().map(|said| said.partition_index).collect();
+    assert_eq!(again, [0]);
+    let (answered, result) = rig.answers.pop().unwrap();
+    assert_eq!(answered, id);
+    assert!(matches!(result, Ok(Answer::Committed(all)) if all == offsets));
+}
+
+#[test]
+fn what_was_not_committed_when_the_member_is_lost_is_not_committed_later() {
+    let mut rig = rig(false);
+    let id = rig.machine.commit(rig.now, None);
+    rig.drain();
+    let commit = rig.take(is_commit);
+    rig.now += ms(5_000);
+    rig.drain();
+    let heartbeat = rig.take(is_heartbeat);
+    rig.answer(&heartbeat, fenced());
+    rig.answer(&commit, refused(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
+    rig.serve();
+    let (answered, result) = rig.answers.pop().unwrap();
+    assert_eq!(answered, id);
+    assert!(result.is_err());
 }
