@@ -78,7 +78,7 @@ pub(super) struct World {
     /// What may be committed: offsets that the application said, sought or was handed out up to, and those where a broker had
     /// a partition begin.
     may_commit: BTreeMap<TopicPartition, BTreeSet<i64>>,
-    /// The commit that was answered last.
+    /// What commits that were answered said last.
     pub(super) committed: BTreeMap<TopicPartition, i64>,
     is_closed: bool,
 }
@@ -263,7 +263,7 @@ impl World {
                 }
             }
             (ConsumerResponse::OffsetCommit(_), ConsumerRequest::OffsetCommit(request)) => {
-                self.committed = offsets_of(request).collect();
+                self.committed.extend(offsets_of(request));
             }
             _ => {}
         }

@@ -31,7 +31,8 @@ const MEMBERS_SINCE: i16 = 9;
 #[derive(Debug)]
 pub(super) struct Commits {
     waiting: VecDeque<Commit>,
-    in_flight: bool,
+    /// Whose request is out, be it given up meanwhile.
+    in_flight: Option<CallId>,
     retry_at: Option<Instant>,
     backoff: Backoff,
     last_code: Option<ErrorCode>,
@@ -53,7 +54,7 @@ impl Commits {
     pub(super) fn new(options: &ConsumerOptions, seed: u64) -> Self {
         Self {
             waiting: VecDeque::new(),
-            in_flight: false,
+            in_flight: None,
             retry_at: None,
             backoff: Backoff::new(options.retry_backoff, options.retry_backoff_max, seed),
             last_code: None,
@@ -155,7 +156,7 @@ impl ConsumerMachine {
 
     /// Sends the next one. Returns when there is more to do.
     pub(super) fn advance_commits(&mut self, now: Instant) -> Option<Instant> {
-        while let Some(commit) = self.commits.waiting.front().filter(|_| !self.commits.in_flight) {
+        while let Some(commit) = self.commits.waiting.front().filter(|_| self.commits.in_flight.is_none()) {
             if commit.deadline <= now {
                 let timeout_ms = commit.timeout.as_millis();
                 let last = self.commits.last_code;
@@ -205,7 +206,7 @@ impl ConsumerMachine {
             };
             let least = if is_member { MEMBERS_SINCE } else { 0 };
             let id = commit.id;
-            self.commits.in_flight = true;
+            self.commits.in_flight = Some(id);
             let request = ConsumerRequest::OffsetCommit(request);
             self.ask(Destination::Coordinator(address), request, least, Asked::Commit(id));
         }
@@ -219,9 +220,9 @@ impl ConsumerMachine {
     }
 
     pub(super) fn committed_answered(&mut self, now: Instant, id: CallId, response: &OffsetCommitResponse) {
+        self.commits.in_flight.take_if(|out| *out == id);
         // One that was given up says nothing of the next.
         let Some(commit) = self.commits.waiting.front().filter(|commit| commit.id == id) else { return };
-        self.commits.in_flight = false;
         let mut failed = BTreeSet::new();
         let mut worst: Option<(TopicPartition, ErrorCode)> = None;
         let names: BTreeMap<Uuid, &TopicPartition> =
@@ -273,10 +274,10 @@ impl ConsumerMachine {
     }
 
     pub(super) fn commit_failed(&mut self, now: Instant, id: CallId, failure: RequestFailure) {
+        self.commits.in_flight.take_if(|out| *out == id);
         if self.commits.waiting.front().is_none_or(|commit| commit.id != id) {
             return;
         }
-        self.commits.in_flight = false;
         self.commits.last_code = Some(ErrorCode::NETWORK_EXCEPTION);
         if matches!(failure, RequestFailure::UnsupportedVersion(_)) {
             return self.end_commit(now, Err(ConsumerFault::Disabled));
@@ -311,7 +312,8 @@ impl ConsumerMachine {
 
     /// Forgets what is not sent yet.
     pub(super) fn drop_commits(&mut self) {
-        let sent = usize::from(self.commits.in_flight).min(self.commits.waiting.len());
+        let is_out = |commit: &&Commit| self.commits.in_flight == Some(commit.id);
+        let sent = usize::from(self.commits.waiting.front().filter(is_out).is_some());
         for dropped in self.commits.waiting.split_off(sent).into_iter().filter(|commit| !commit.is_own) {
             self.refuse(dropped.id, ConsumerFault::Closed);
         }
@@ -319,7 +321,6 @@ impl ConsumerMachine {
 
     /// No commit can go well any more.
     pub(super) fn fail_commits(&mut self, now: Instant) {
-        self.commits.in_flight = false;
         while !self.commits.is_empty() {
             let group = self.options.group_id.clone().unwrap_or_default();
             self.end_commit(now, Err(ConsumerFault::NotMember { group }));

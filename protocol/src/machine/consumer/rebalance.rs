@@ -128,13 +128,18 @@ impl ConsumerMachine {
 
     /// The group does not count this member any more, or it left.
     pub(super) fn lose_all(&mut self, now: Instant) {
-        self.rebalance = None;
+        // What the application has given up, though its commit was not answered yet, is no loss.
+        let given_up = match self.rebalance.take() {
+            Some(Rebalance::Committing(_, partitions)) => partitions,
+            _ => Vec::new(),
+        };
         if !matches!(self.mode, Mode::Member(_)) {
             return;
         }
         // Others may have gone on from what the group has.
         self.fail_commits(now);
-        let lost: Vec<TopicPartition> = std::mem::take(&mut self.partitions).into_keys().collect();
+        let mut lost: Vec<TopicPartition> = std::mem::take(&mut self.partitions).into_keys().collect();
+        lost.retain(|name| !given_up.contains(name));
         self.want(now);
         self.metadata.want_partitions(now, BTreeSet::new());
         if !lost.is_empty() {

@@ -159,6 +159,26 @@ fn a_step_that_is_confirmed_after_everything_was_lost_does_nothing() {
     assert_eq!(rig.runs.keys().copied().collect::<Vec<_>>(), [0]);
 }
 
+// Mutation: protocol/src/machine/consumer/rebalance.rs
+// - lost.retain(|name| !given_up.contains(name));
+// + lost.retain(|_| given_up.len() < 9);
+#[test]
+fn what_the_application_has_given_up_is_not_lost_though_its_commit_is_not_answered() {
+    let mut rig = Rig::joined(&[1, 1], |_| {});
+    rig.cluster.reassign(&[0]);
+    rig.now += ms(5_000);
+    rig.drain();
+    let at = rig.sent.iter().position(|sent| is_heartbeat(&sent.request)).unwrap();
+    rig.serve_at(at);
+    let Some(Step::Revoke(id, _)) = rig.steps.pop_front() else { panic!("{:?}", rig.steps) };
+    rig.machine.revoked(rig.now, id, Offsets::from([(partition(1), OffsetAndMetadata::new(7))]));
+    rig.now += ms(5_000);
+    rig.drain();
+    let sent = rig.take(is_heartbeat);
+    rig.answer(&sent, refused(ErrorCode::FENCED_MEMBER_EPOCH));
+    assert_eq!(rig.steps, [Step::Lost(vec![0])]);
+}
+
 #[test]
 fn errors_that_no_retry_heals_are_told_with_their_remedy_and_end_the_membership() {
     let (assignor, regex) = ("which", "(");
