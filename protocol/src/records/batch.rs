@@ -43,7 +43,9 @@ impl RecordBatch {
         };
         let BatchHeader { base_offset, last_offset_delta, count, .. } = header;
         let last_offset = base_offset.checked_add(last_offset_delta.into());
-        let Some(last_offset) = last_offset.filter(|&last| last >= base_offset && base_offset >= 0) else {
+        // The offset behind it, where reading goes on, is a number too.
+        let is_offset = |last: &i64| *last >= base_offset && base_offset >= 0 && *last < i64::MAX;
+        let Some(last_offset) = last_offset.filter(is_offset) else {
             return Err(BatchError::OffsetRange { base_offset, last_offset_delta });
         };
         if count < 0 {

@@ -26,7 +26,7 @@ pub enum BatchError {
         magic: i8,
     },
 
-    /// The offsets of the batch run backwards or past the largest offset.
+    /// The offsets of the batch run backwards, or leave none for the record behind it.
     #[error("batch at offset {base_offset} has last offset delta {last_offset_delta}")]
     OffsetRange {
         /// First offset of the batch.

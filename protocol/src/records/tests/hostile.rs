@@ -112,7 +112,7 @@ fn row_45_counts_and_offset_ranges_of_the_header_are_checked() {
         parse(handmade(Compression::None, 0, -1, b"")),
         Err(BatchError::OffsetRange { base_offset, last_offset_delta: -1 })
     );
-    for (base_offset, delta) in [(i64::MAX, 1), (-1, 1), (i64::MIN, 0)] {
+    for (base_offset, delta) in [(i64::MAX, 1), (i64::MAX, 0), (i64::MAX - 1, 1), (-1, 1), (i64::MIN, 0)] {
         let mut bytes = handmade(Compression::None, 1, delta, HELLO).to_vec();
         assign_offsets(&mut bytes, base_offset, 0).unwrap();
         let error = BatchError::OffsetRange { base_offset, last_offset_delta: delta };
