@@ -209,9 +209,9 @@ fn row_08_a_commit_that_is_slow_takes_nothing_from_the_next_one() {
     assert_eq!(rig.committed(slow).unwrap().len(), 1);
 }
 
-// Mutation: protocol/src/machine/ack_ledger/mod.rs
-// - | ErrorCode::UNKNOWN_TOPIC_ID
-// +
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - if !data.acknowledge_error_code.is_none() {
+// + if !data.acknowledge_error_code.is_none() { node.ledger.fail_all(data.acknowledge_error_code);
 #[test]
 fn row_10_acknowledgements_of_a_deleted_topic_fail_at_once_and_take_no_other_down() {
     for code in [ErrorCode::UNKNOWN_TOPIC_ID, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION] {
@@ -233,9 +233,9 @@ fn row_10_acknowledgements_of_a_deleted_topic_fail_at_once_and_take_no_other_dow
     }
 }
 
-// Mutation: protocol/src/machine/ack_ledger/mod.rs
-// - | ErrorCode::UNKNOWN_TOPIC_ID
-// +
+// Mutation: protocol/src/machine/share_consumer/responses.rs
+// - node.ledger.answered(now, topic_partition, code, lock_deadline, policy);
+// + node.ledger.answered_rest(now, code, policy);
 #[test]
 fn row_10_the_same_in_an_acknowledgement_that_goes_by_itself() {
     for code in [ErrorCode::UNKNOWN_TOPIC_ID, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION] {
