@@ -93,10 +93,11 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
     /// `group.id` they begin at the offsets that the group has, and offsets can be committed. Does not wait.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for what is no name of a topic, and the error that ended the consumer.
+    /// [`ErrorKind::Invalid`] for what is no name of a topic and a partition below 0, and the error that ended the consumer. A partition that
+    /// does not exist is reported by `poll`.
     pub fn assign(&mut self, partitions: impl IntoIterator<Item = TopicPartition>) -> Result<(), ClientError> {
         let partitions: Vec<TopicPartition> = partitions.into_iter().collect();
-        partitions.iter().try_for_each(|partition| check_topic(&partition.topic))?;
+        partitions.iter().try_for_each(check_partition)?;
         self.handle.assign(partitions)
     }
 
@@ -365,4 +366,13 @@ impl<K, V> Consumer<K, V> {
     pub(super) fn handle(&mut self) -> &mut Handle {
         &mut self.handle
     }
+}
+
+fn check_partition(partition: &TopicPartition) -> Result<(), ClientError> {
+    check_topic(&partition.topic).map_err(|error| error.while_doing(SUBSCRIBING))?;
+    if partition.partition < 0 {
+        let reason = format!("partition {} of topic {} is below 0", partition.partition, partition.topic);
+        return Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, reason).remedy("partitions are counted from 0"));
+    }
+    Ok(())
 }

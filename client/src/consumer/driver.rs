@@ -137,7 +137,7 @@ impl Driver {
             Command::Position(partition, reply) => _ = self.calls.insert(machine.position(now, partition), reply),
             Command::Close { deadline, offsets, commits } => {
                 if self.closing.replace(deadline).is_none() {
-                    machine.close(now, offsets, commits);
+                    machine.close(now, offsets, commits, deadline.saturating_duration_since(now));
                 }
             }
         }

@@ -23,9 +23,10 @@ pub(super) fn of_any(error: &MachineError) -> ClientError {
         (MachineErrorKind::Consumer(fault), code) => match fault {
             ConsumerFault::Disabled => ErrorKind::UnsupportedVersion,
             ConsumerFault::InstanceFenced { .. } | ConsumerFault::NotMember { .. } => ErrorKind::Fenced,
-            ConsumerFault::NotAssigned { .. } | ConsumerFault::NoGroup | ConsumerFault::NoOffset { .. } => {
-                ErrorKind::Invalid
-            }
+            ConsumerFault::NotAssigned { .. }
+            | ConsumerFault::NoGroup
+            | ConsumerFault::BelowZero { .. }
+            | ConsumerFault::NoOffset { .. } => ErrorKind::Invalid,
             ConsumerFault::TimedOut { .. } => ErrorKind::TimedOut,
             ConsumerFault::Closed => ErrorKind::Closed,
             _ => code.map_or(ErrorKind::Invalid, ErrorKind::Broker),

@@ -100,3 +100,41 @@ async fn real_kafka_partitions_of_ones_own_are_read_and_committed_without_a_memb
     assert_eq!(again.position(&partition(&topic, 1)).await.unwrap(), 10);
     again.close(TIMEOUT).await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a broker: cargo xtask kafka"]
+async fn real_kafka_a_topic_that_is_deleted_holds_back_neither_commits_nor_closing() {
+    let (kept, gone, group) = (topic("kept", 1).await, topic("gone", 1).await, unique("group"));
+    produce(&kept, 0, 0, 10).await;
+    produce(&gone, 0, 0, 10).await;
+    let mut consumer = member(&group);
+    consumer.subscribe([&kept, &gone]).unwrap();
+    take(&mut consumer, 20).await;
+    admin().delete_topics([&gone]).await.unwrap().remove(&gone).unwrap().unwrap();
+    let began = Instant::now();
+    let error = consumer.commit().await.unwrap_err();
+    assert!(error.to_string().contains(&gone), "{error}");
+    consumer.commit_offsets([(partition(&kept, 0), OffsetAndMetadata::new(9))].into()).await.unwrap();
+    consumer.close(TIMEOUT).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let described = admin().describe_consumer_groups([&group]).await.remove(&group).unwrap().unwrap();
+    assert!(described.members.is_empty(), "{described:?}");
+    assert_eq!(committed(&group, &kept).await.map(|kept| kept.offset), Some(9));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a broker: cargo xtask kafka"]
+async fn real_kafka_who_goes_on_with_partitions_of_its_own_has_committed_what_it_read_as_a_member() {
+    let (read, next, group) = (topic("read", 1).await, topic("next", 1).await, unique("group"));
+    produce(&read, 0, 0, 10).await;
+    let config = config(&group).enable_auto_commit(true).build().unwrap();
+    let mut consumer = Consumer::new(config).unwrap();
+    consumer.subscribe([&read]).unwrap();
+    take(&mut consumer, 10).await;
+    consumer.unsubscribe();
+    consumer.assign([partition(&next, 0)]).unwrap();
+    eventually("the commit", async || committed(&group, &read).await.filter(|kept| kept.offset == 10)).await;
+    let described = admin().describe_consumer_groups([&group]).await.remove(&group).unwrap().unwrap();
+    assert!(described.members.is_empty(), "{described:?}");
+    consumer.close(TIMEOUT).await.unwrap();
+}

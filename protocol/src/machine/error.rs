@@ -40,7 +40,7 @@ impl MachineError {
             Kind::GroupFull { .. } => Some(ErrorCode::GROUP_MAX_SIZE_REACHED),
             Kind::SessionLimit { .. } => Some(ErrorCode::SHARE_SESSION_LIMIT_REACHED),
             Kind::MemberTaken { .. } => Some(ErrorCode::INVALID_SHARE_SESSION_EPOCH),
-            Kind::Refused { code, .. } | Kind::Fetch { code, .. } => Some(*code),
+            Kind::Refused { code, .. } | Kind::Fetch { code, .. } | Kind::OtherGroupType { code, .. } => Some(*code),
             Kind::Consumer(fault) => fault.code(),
             Kind::PollInterval { .. } | Kind::AcquiredRange { .. } | Kind::Unreadable { .. } => None,
         }
@@ -104,6 +104,22 @@ pub enum MachineErrorKind {
     GroupAuthorization {
         /// The group.
         group: String,
+    },
+
+    /// The id belongs to a group of another type, such as a classic one.
+    #[error(
+        "group {group} (group.id) is no {wanted} group ({}): use another group.id, or delete that group once it is empty",
+        message.as_deref().map_or_else(|| code.to_string(), str::to_owned)
+    )]
+    OtherGroupType {
+        /// The group.
+        group: String,
+        /// The type that it should have.
+        wanted: &'static str,
+        /// The coordinator's error code.
+        code: ErrorCode,
+        /// What the coordinator says.
+        message: Option<String>,
     },
 
     /// No right to a topic. Without `topic`, the broker did not say which of the subscribed ones.

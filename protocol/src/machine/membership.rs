@@ -310,6 +310,10 @@ impl Membership {
                 self.retry(now);
             }
             ErrorCode::UNSUPPORTED_VERSION => self.fail(MachineErrorKind::ShareGroupsDisabled),
+            ErrorCode::GROUP_ID_NOT_FOUND | ErrorCode::INCONSISTENT_GROUP_PROTOCOL => {
+                let group = self.group_id.clone();
+                self.fail(MachineErrorKind::OtherGroupType { group, wanted: "share", code, message });
+            }
             code if code.is_retriable() => self.retry(now),
             code => {
                 let kind = MachineErrorKind::Refused { api: "ShareGroupHeartbeat", node: None, code, message };

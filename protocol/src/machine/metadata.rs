@@ -37,7 +37,7 @@ const DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// How long a topic may be missing before the application hears of it: one made a moment ago is not known to every
 /// broker.
-const MISSING_GRACE: Duration = Duration::from_secs(1);
+pub(crate) const MISSING_GRACE: Duration = Duration::from_secs(1);
 
 /// The least age at which metadata is asked for again by itself, whatever `metadata.max.age.ms` says.
 const LEAST_AGE: Duration = Duration::from_millis(100);
@@ -218,6 +218,22 @@ impl Metadata {
 
     pub(crate) fn topic_name(&self, id: Uuid) -> Option<&Arc<str>> {
         Some(&self.topics.get(&id)?.name)
+    }
+
+    /// Whether brokers have not had a topic of this name for long enough to be believed.
+    pub(crate) fn is_missing(&self, topic: &str) -> bool {
+        self.missing.get(topic).is_some_and(|(_, is_reported)| *is_reported)
+    }
+
+    /// Whether the topic of this id is gone: brokers have none of its name, or another one.
+    pub(crate) fn is_replaced_or_missing(&self, topic: &str, id: Uuid) -> bool {
+        !self.topics.contains_key(&id) && (self.ids.contains_key(topic) || self.is_missing(topic))
+    }
+
+    /// Whether the topic is known, without such a partition.
+    pub(crate) fn lacks(&self, topic_partition: TopicIdPartition) -> bool {
+        let topic = self.topics.get(&topic_partition.topic_id);
+        topic.is_some_and(|topic| !topic.leaders.contains_key(&topic_partition.partition))
     }
 
     pub(crate) fn handle_response(&mut self, now: Instant, response: MetadataResponse) {

@@ -142,7 +142,7 @@ impl World {
         self.reading = Reading::Nothing;
         self.views.clear();
         self.steps.clear();
-        self.machine.close(self.now, offsets, commits);
+        self.machine.close(self.now, offsets, commits, Duration::from_secs(30));
     }
 
     /// Confirms the next step of a rebalance. Offsets are committed where partitions go; the first partition that comes is read from

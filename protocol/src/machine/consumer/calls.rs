@@ -46,6 +46,17 @@ enum Question {
     Position(TopicPartition),
 }
 
+impl Question {
+    /// What it asks about.
+    fn partitions(&self) -> Vec<TopicPartition> {
+        match self {
+            Self::Kept(partitions) => partitions.iter().cloned().collect(),
+            Self::Times { left, .. } => left.keys().cloned().collect(),
+            Self::Position(partition) => vec![partition.clone()],
+        }
+    }
+}
+
 impl Calls {
     pub(super) fn next_id(&mut self) -> CallId {
         self.last += 1;
@@ -56,10 +67,8 @@ impl Calls {
     fn topics(&self) -> BTreeSet<Arc<str>> {
         let mut topics = BTreeSet::new();
         for call in self.open.values() {
-            match &call.question {
-                Question::Kept(partitions) => topics.extend(partitions.iter().map(|p| p.topic.clone())),
-                Question::Times { left, .. } => topics.extend(left.keys().map(|p| p.topic.clone())),
-                Question::Position(_) => {}
+            if !matches!(call.question, Question::Position(_)) {
+                topics.extend(call.question.partitions().into_iter().map(|partition| partition.topic));
             }
         }
         topics
@@ -141,8 +150,8 @@ impl ConsumerMachine {
             let Some(call) = self.calls.open.get(&id) else { continue };
             if call.deadline <= now {
                 let timeout_ms = self.options.default_api_timeout.as_millis();
-                let last = call.last_code;
-                self.end_call(id, Err(ConsumerFault::TimedOut { timeout_ms, last }));
+                let (of, last) = (call.question.partitions().into_iter().next(), call.last_code);
+                self.end_call(id, Err(ConsumerFault::TimedOut { of, timeout_ms, last }));
                 self.want(now);
                 continue;
             }
@@ -160,6 +169,10 @@ impl ConsumerMachine {
                     }
                 }
                 _ if call.out > 0 => {}
+                question if let Some(fault) = self.why_unanswerable(question) => {
+                    self.end_call(id, Err(fault));
+                    self.want(now);
+                }
                 _ if call.retry_at.is_some_and(|at| now < at) => wait = earlier(wait, call.retry_at),
                 Question::Kept(partitions) => {
                     let partitions: Vec<TopicPartition> = partitions.iter().cloned().collect();
@@ -172,6 +185,13 @@ impl ConsumerMachine {
             }
         }
         wait
+    }
+
+    /// What a question names that does not exist.
+    fn why_unanswerable(&self, question: &Question) -> Option<ConsumerFault> {
+        let missing = |of: &TopicPartition| self.id_of(of).is_none() && self.metadata.is_missing(&of.topic);
+        let missing = question.partitions().into_iter().find(missing)?;
+        Some(ConsumerFault::NoTopic { topic: missing.topic })
     }
 
     fn ask_kept(&mut self, id: CallId, partitions: &[TopicPartition]) {

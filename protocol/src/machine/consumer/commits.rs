@@ -1,23 +1,23 @@
 //! OffsetCommit: what was handed out, or what the application says, becomes the group's.
 //!
 //! One is on the wire at a time and the others wait behind it, so that none is undone by an older one. What can be tried again is, until
-//! its time is over.
+//! its time is over; what is of a topic that is gone is given up, so that it holds back neither the others nor a member that leaves.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     time::{Duration, Instant},
 };
 
 use super::{
     Answer, Asked, CallId, ConsumerEvent, ConsumerFault, ConsumerMachine, ConsumerOptions, ConsumerRequest, Mode,
-    OffsetAndMetadata, Offsets, TopicPartition, by_topic,
+    OffsetAndMetadata, Offsets, TopicPartition,
 };
 use crate::{
     machine::{
         backoff::Backoff,
         error::{MachineError, MachineErrorKind},
-        metadata::Urgency,
-        types::{Destination, RequestFailure},
+        metadata::{MISSING_GRACE, Urgency},
+        types::{Destination, RequestFailure, TopicIdPartition},
     },
     messages::offset_commit::{
         OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
@@ -41,13 +41,25 @@ pub(super) struct Commits {
 #[derive(Debug)]
 struct Commit {
     id: CallId,
-    offsets: Offsets,
+    /// What the group does not have yet.
+    left: BTreeMap<TopicPartition, Left>,
     /// What of it the group has.
     done: Offsets,
+    /// Why something of it cannot be committed.
+    fault: Option<ConsumerFault>,
     deadline: Instant,
     timeout: Duration,
     /// Whether nobody waits for the answer.
     is_own: bool,
+}
+
+#[derive(Debug)]
+struct Left {
+    offset: OffsetAndMetadata,
+    /// The topic that it is of, even where another one gets the name.
+    topic_id: Option<Uuid>,
+    /// Since when the coordinator does not know the partition.
+    unknown_since: Option<Instant>,
 }
 
 impl Commits {
@@ -67,7 +79,15 @@ impl Commits {
 
     /// The partitions that are to be committed, whose topics have to be known.
     pub(super) fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
-        self.waiting.iter().flat_map(|commit| commit.offsets.keys())
+        self.waiting.iter().flat_map(|commit| commit.left.keys())
+    }
+
+    /// None takes longer than to this instant.
+    pub(super) fn end_by(&mut self, now: Instant, end: Instant) {
+        for commit in self.waiting.iter_mut().filter(|commit| end < commit.deadline) {
+            commit.deadline = end;
+            commit.timeout = end.duration_since(now);
+        }
     }
 }
 
@@ -83,8 +103,17 @@ impl ConsumerMachine {
         self.commit_within(now, offsets, self.options.default_api_timeout, false)
     }
 
-    fn commit_within(&mut self, now: Instant, offsets: Offsets, timeout: Duration, is_own: bool) -> CallId {
+    fn commit_within(&mut self, now: Instant, mut offsets: Offsets, timeout: Duration, is_own: bool) -> CallId {
         let id = self.calls.next_id();
+        if let Some((partition, said)) = offsets.iter().find(|(_, said)| said.offset < 0) {
+            let fault = ConsumerFault::BelowZero { partition: partition.clone(), offset: said.offset };
+            if !is_own {
+                self.refuse(id, fault);
+                return id;
+            }
+            self.fault(fault);
+            offsets.retain(|_, said| said.offset >= 0);
+        }
         if offsets.is_empty() {
             self.tell(ConsumerEvent::Answered { id, result: Ok(Answer::Committed(offsets)) });
             return id;
@@ -93,10 +122,15 @@ impl ConsumerMachine {
             self.refuse(id, ConsumerFault::NoGroup);
             return id;
         }
+        let left = offsets.into_iter().map(|(partition, offset)| {
+            let topic_id = self.id_of(&partition).map(|id| id.topic_id);
+            (partition, Left { offset, topic_id, unknown_since: None })
+        });
         self.commits.waiting.push_back(Commit {
             id,
-            offsets,
+            left: left.collect(),
             done: Offsets::new(),
+            fault: None,
             deadline: now + timeout,
             timeout,
             is_own,
@@ -159,13 +193,16 @@ impl ConsumerMachine {
         while let Some(commit) = self.commits.waiting.front().filter(|_| self.commits.in_flight.is_none()) {
             if commit.deadline <= now {
                 let timeout_ms = commit.timeout.as_millis();
-                let last = self.commits.last_code;
-                self.end_commit(now, Err(ConsumerFault::TimedOut { timeout_ms, last }));
+                let (of, last) = (commit.left.keys().next().cloned(), self.commits.last_code);
+                self.end_commit(now, Some(ConsumerFault::TimedOut { of, timeout_ms, last }));
                 continue;
             }
-            let deadline = commit.deadline;
+            let (id, deadline) = (commit.id, commit.deadline);
             if let Some(at) = self.commits.retry_at.filter(|at| now < *at) {
                 return Some(at.min(deadline));
+            }
+            if self.give_up_what_is_gone(now) {
+                continue;
             }
             let Some(group) = &self.group else { return None };
             let is_member = self.is_member_of_group();
@@ -176,36 +213,23 @@ impl ConsumerMachine {
                     return Some(deadline);
                 }
                 let group = group.id.clone();
-                self.end_commit(now, Err(ConsumerFault::NotMember { group }));
+                self.end_commit(now, Some(ConsumerFault::NotMember { group }));
                 continue;
             }
             let Some(address) = group.coordinator.address().cloned() else { return Some(deadline) };
-            let ids: BTreeMap<&TopicPartition, Uuid> =
-                commit.offsets.keys().filter_map(|p| Some((p, self.id_of(p)?.topic_id))).collect();
-            if ids.len() < commit.offsets.len() {
+            let Some(topics) = self.commits.waiting.front().and_then(Commit::topics) else {
                 // Metadata is on its way.
                 return Some(deadline);
-            }
-            let topics = by_topic(commit.offsets.iter().map(|(partition, offset)| {
-                (partition.clone(), (ids.get(partition).copied().unwrap_or_default(), said(partition, offset)))
-            }));
+            };
             let request = OffsetCommitRequest {
                 group_id: group.id.clone(),
                 generation_id_or_member_epoch: epoch.filter(|_| is_member).unwrap_or(-1),
                 member_id: if is_member { self.options.member_id.clone() } else { String::new() },
                 group_instance_id: self.options.instance_id.clone().filter(|_| is_member),
-                topics: topics
-                    .into_iter()
-                    .map(|(name, partitions)| OffsetCommitRequestTopic {
-                        name: name.to_string(),
-                        topic_id: partitions.first().map(|(id, _)| *id).unwrap_or_default(),
-                        partitions: partitions.into_iter().map(|(_, said)| said).collect(),
-                    })
-                    .collect(),
+                topics,
                 ..OffsetCommitRequest::default()
             };
             let least = if is_member { MEMBERS_SINCE } else { 0 };
-            let id = commit.id;
             self.commits.in_flight = Some(id);
             let request = ConsumerRequest::OffsetCommit(request);
             self.ask(Destination::Coordinator(address), request, least, Asked::Commit(id));
@@ -219,58 +243,89 @@ impl ConsumerMachine {
         self.group.as_ref().is_some_and(counts) || matches!(self.mode, Mode::Member(_))
     }
 
+    /// Lets go of what the first commit has of topics and partitions that are gone. Returns whether there was any.
+    fn give_up_what_is_gone(&mut self, now: Instant) -> bool {
+        let Some(commit) = self.commits.waiting.front() else { return false };
+        let mut gone = None;
+        let mut learnt = Vec::new();
+        for (partition, left) in &commit.left {
+            let topic_id = left.topic_id.or_else(|| self.id_of(partition).map(|id| id.topic_id));
+            match topic_id {
+                Some(topic_id) if left.topic_id.is_none() => learnt.push((partition.clone(), topic_id)),
+                _ => {}
+            }
+            gone = gone.or_else(|| Some((partition.clone(), self.why_gone(now, partition, topic_id, left)?)));
+        }
+        let Some(commit) = self.commits.waiting.front_mut() else { return false };
+        for (partition, topic_id) in learnt {
+            commit.left.entry(partition).and_modify(|left| left.topic_id = Some(topic_id));
+        }
+        let Some((partition, fault)) = gone else { return false };
+        commit.left.remove(&partition);
+        commit.fault.get_or_insert(fault);
+        if commit.left.is_empty() {
+            self.end_commit(now, None);
+        }
+        true
+    }
+
+    /// Why a partition can never be committed, if metadata says so.
+    fn why_gone(
+        &self,
+        now: Instant,
+        partition: &TopicPartition,
+        topic_id: Option<Uuid>,
+        left: &Left,
+    ) -> Option<ConsumerFault> {
+        let no_topic = || ConsumerFault::NoTopic { topic: partition.topic.clone() };
+        let Some(topic_id) = topic_id else { return self.metadata.is_missing(&partition.topic).then(no_topic) };
+        let unknown_since = left.unknown_since?;
+        if self.metadata.is_replaced_or_missing(&partition.topic, topic_id) {
+            return Some(no_topic());
+        }
+        let id = TopicIdPartition { topic_id, partition: partition.partition };
+        let lacks = unknown_since + MISSING_GRACE <= now && self.metadata.lacks(id);
+        let (partition, code) = (partition.clone(), ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        lacks.then_some(ConsumerFault::Commit { partition, code })
+    }
+
     pub(super) fn committed_answered(&mut self, now: Instant, id: CallId, response: &OffsetCommitResponse) {
         self.commits.in_flight.take_if(|out| *out == id);
         // One that was given up says nothing of the next.
-        let Some(commit) = self.commits.waiting.front().filter(|commit| commit.id == id) else { return };
-        let mut failed = BTreeSet::new();
-        let mut worst: Option<(TopicPartition, ErrorCode)> = None;
-        let names: BTreeMap<Uuid, &TopicPartition> =
-            commit.offsets.keys().filter_map(|name| Some((self.id_of(name)?.topic_id, name))).collect();
-        for topic in &response.topics {
-            let name = names.get(&topic.topic_id).map_or_else(|| topic.name.as_str().into(), |name| name.topic.clone());
-            for partition in topic.partitions.iter().filter(|partition| !partition.error_code.is_none()) {
-                let code = partition.error_code;
-                let of = TopicPartition { topic: name.clone(), partition: partition.partition_index };
-                failed.insert(of.clone());
-                // What cannot be healed counts for more.
-                if worst.as_ref().is_none_or(|(_, worst)| heals(*worst) && !heals(code)) {
-                    worst = Some((of, code));
-                }
+        let Some(commit) = self.commits.waiting.front_mut().filter(|commit| commit.id == id) else { return };
+        let mut failed = commit.failed(response);
+        if failed.values().any(|code| matches!(*code, ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::FENCED_MEMBER_EPOCH)) {
+            let group = self.group.as_ref().map(|group| group.id.clone()).unwrap_or_default();
+            return self.end_commit(now, Some(ConsumerFault::NotMember { group }));
+        }
+        for (partition, left) in commit.left.extract_if(.., |name, _| !failed.contains_key(name)) {
+            commit.done.insert(partition, left.offset);
+        }
+        for (partition, code) in failed.extract_if(.., |_, code| !heals(*code)) {
+            commit.left.remove(&partition);
+            commit.fault.get_or_insert(ConsumerFault::Commit { partition, code });
+        }
+        if commit.left.is_empty() {
+            return self.end_commit(now, None);
+        }
+        let mut is_lost = false;
+        let mut is_unknown = false;
+        for (partition, code) in failed {
+            self.commits.last_code = Some(code);
+            is_lost |= matches!(code, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE);
+            if matches!(code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID) {
+                is_unknown = true;
+                let left = commit.left.entry(partition);
+                left.and_modify(|left| _ = left.unknown_since.get_or_insert(now));
             }
         }
-        match worst {
-            None => {
-                let offsets = commit.offsets.clone().into_iter().chain(commit.done.clone()).collect();
-                self.end_commit(now, Ok(offsets));
-            }
-            Some((_, code)) if heals(code) => {
-                self.commits.last_code = Some(code);
-                self.commit_is_done_but_for(&failed);
-                match code {
-                    ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => self.lose_coordinator(now),
-                    ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::UNKNOWN_TOPIC_ID => {
-                        self.metadata.refresh(now, Urgency::Debounced);
-                    }
-                    _ => {}
-                }
-                self.commits.retry_at = Some(now + self.commits.backoff.next_delay());
-            }
-            Some((_, ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::FENCED_MEMBER_EPOCH)) => {
-                let group = self.group.as_ref().map(|group| group.id.clone()).unwrap_or_default();
-                self.end_commit(now, Err(ConsumerFault::NotMember { group }));
-            }
-            Some((partition, code)) => self.end_commit(now, Err(ConsumerFault::Commit { partition, code })),
+        self.commits.retry_at = Some(now + self.commits.backoff.next_delay());
+        if is_lost {
+            self.lose_coordinator(now);
         }
-    }
-
-    /// All of the commit under way but this is done, and need not wait for the rest.
-    fn commit_is_done_but_for(&mut self, failed: &BTreeSet<TopicPartition>) {
-        let Some(commit) = self.commits.waiting.front_mut() else { return };
-        let (left, done) = std::mem::take(&mut commit.offsets).into_iter().partition(|(name, _)| failed.contains(name));
-        commit.offsets = left;
-        let done: Offsets = done;
-        commit.done.extend(done);
+        if is_unknown {
+            self.metadata.refresh(now, Urgency::Debounced);
+        }
     }
 
     pub(super) fn commit_failed(&mut self, now: Instant, id: CallId, failure: RequestFailure) {
@@ -280,33 +335,33 @@ impl ConsumerMachine {
         }
         self.commits.last_code = Some(ErrorCode::NETWORK_EXCEPTION);
         if matches!(failure, RequestFailure::UnsupportedVersion(_)) {
-            return self.end_commit(now, Err(ConsumerFault::Disabled));
+            return self.end_commit(now, Some(ConsumerFault::Disabled));
         }
         self.coordinator_failed(now, failure);
         self.commits.retry_at = Some(now + self.commits.backoff.next_delay());
     }
 
-    fn end_commit(&mut self, now: Instant, result: Result<Offsets, ConsumerFault>) {
+    /// The first commit ends: with this fault, or the one that it has met already.
+    fn end_commit(&mut self, now: Instant, fault: Option<ConsumerFault>) {
         let Some(commit) = self.commits.waiting.pop_front() else { return };
         self.commits.retry_at = None;
         self.commits.last_code = None;
         self.commits.backoff.reset();
-        if let Ok(offsets) = &result {
-            for (name, offset) in offsets {
-                if let Some(partition) = self.partitions.get_mut(name) {
-                    partition.committed = Some(offset.offset);
-                }
+        for (name, offset) in &commit.done {
+            if let Some(partition) = self.partitions.get_mut(name) {
+                partition.committed = Some(offset.offset);
             }
         }
         self.commit_ended(now, commit.id);
         self.want(now);
-        match result {
-            Ok(offsets) if !commit.is_own => {
-                self.tell(ConsumerEvent::Answered { id: commit.id, result: Ok(Answer::Committed(offsets)) });
+        match commit.fault.or(fault) {
+            Some(fault) if commit.is_own => self.fault(fault),
+            Some(fault) => self.refuse(commit.id, fault),
+            None if commit.is_own => {}
+            None => {
+                let result = Ok(Answer::Committed(commit.done));
+                self.tell(ConsumerEvent::Answered { id: commit.id, result });
             }
-            Ok(_) => {}
-            Err(fault) if commit.is_own => self.fault(fault),
-            Err(fault) => self.refuse(commit.id, fault),
         }
     }
 
@@ -323,13 +378,46 @@ impl ConsumerMachine {
     pub(super) fn fail_commits(&mut self, now: Instant) {
         while !self.commits.is_empty() {
             let group = self.options.group_id.clone().unwrap_or_default();
-            self.end_commit(now, Err(ConsumerFault::NotMember { group }));
+            self.end_commit(now, Some(ConsumerFault::NotMember { group }));
         }
     }
 
     pub(super) fn refuse(&mut self, id: CallId, fault: ConsumerFault) {
         let error = MachineError::passing(MachineErrorKind::Consumer(fault));
         self.tell(ConsumerEvent::Answered { id, result: Err(error) });
+    }
+}
+
+impl Commit {
+    /// What to say of it, once the ids of all topics are known.
+    fn topics(&self) -> Option<Vec<OffsetCommitRequestTopic>> {
+        let mut topics: Vec<OffsetCommitRequestTopic> = Vec::new();
+        for (partition, left) in &self.left {
+            let (name, topic_id) = (&*partition.topic, left.topic_id?);
+            let said = said(partition, &left.offset);
+            match topics.last_mut().filter(|topic| topic.name == name) {
+                Some(topic) => topic.partitions.push(said),
+                None => {
+                    topics.push(OffsetCommitRequestTopic { name: name.to_owned(), topic_id, partitions: vec![said] });
+                }
+            }
+        }
+        Some(topics)
+    }
+
+    /// What the coordinator did not take, and why. Topics are named by id, or by name in older versions.
+    fn failed(&self, response: &OffsetCommitResponse) -> BTreeMap<TopicPartition, ErrorCode> {
+        let names: BTreeMap<Uuid, &TopicPartition> =
+            self.left.iter().filter_map(|(name, left)| Some((left.topic_id?, name))).collect();
+        let mut failed = BTreeMap::new();
+        for topic in &response.topics {
+            let name = names.get(&topic.topic_id).map_or_else(|| topic.name.as_str().into(), |name| name.topic.clone());
+            for partition in topic.partitions.iter().filter(|partition| !partition.error_code.is_none()) {
+                let of = TopicPartition { topic: name.clone(), partition: partition.partition_index };
+                failed.insert(of, partition.error_code);
+            }
+        }
+        failed
     }
 }
 

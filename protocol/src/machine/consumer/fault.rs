@@ -130,6 +130,15 @@ pub enum ConsumerFault {
         code: ErrorCode,
     },
 
+    /// What is to be committed is no offset.
+    #[error("offset {offset} of {partition} cannot be committed, since it is below 0")]
+    BelowZero {
+        /// The partition.
+        partition: TopicPartition,
+        /// What was to be committed.
+        offset: i64,
+    },
+
     /// An offset cannot be looked up.
     #[error("offsets of {partition} cannot be looked up: {code}")]
     LookUp {
@@ -140,8 +149,14 @@ pub enum ConsumerFault {
     },
 
     /// There was no answer in time.
-    #[error("no answer within {timeout_ms} ms (default.api.timeout.ms){}", last.map_or(String::new(), |code| format!(", lastly {code}")))]
+    #[error(
+        "no answer{} within {timeout_ms} ms (default.api.timeout.ms){}",
+        of.as_ref().map_or(String::new(), |of| format!(" about {of}")),
+        last.map_or(String::new(), |code| format!(", lastly {code}"))
+    )]
     TimedOut {
+        /// A partition that was asked about.
+        of: Option<TopicPartition>,
         /// The time, in ms.
         timeout_ms: u128,
         /// What a broker said last.
@@ -156,8 +171,8 @@ pub enum ConsumerFault {
     #[error("the consumer is closed")]
     Closed,
 
-    /// A topic of which offsets are asked for does not exist.
-    #[error("topic {topic} does not exist")]
+    /// A topic whose offsets are asked for, or are to be committed, does not exist.
+    #[error("topic {topic} does not exist, or this user may not see it")]
     NoTopic {
         /// The topic.
         topic: Arc<str>,
@@ -182,6 +197,7 @@ impl ConsumerFault {
             | Self::Truncated { .. }
             | Self::NotAssigned { .. }
             | Self::TimedOut { .. }
+            | Self::BelowZero { .. }
             | Self::NoGroup
             | Self::Closed => return None,
         })

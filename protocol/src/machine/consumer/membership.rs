@@ -360,6 +360,10 @@ impl Membership {
                 self.fail(ConsumerFault::Pattern { pattern, message });
             }
             ErrorCode::UNSUPPORTED_VERSION => self.fail(ConsumerFault::Disabled),
+            ErrorCode::GROUP_ID_NOT_FOUND | ErrorCode::INCONSISTENT_GROUP_PROTOCOL => {
+                let group = self.group_id.clone();
+                self.fail_with(MachineErrorKind::OtherGroupType { group, wanted: "consumer", code, message });
+            }
             code if code.is_retriable() => self.retry(now),
             code => {
                 self.fail_with(MachineErrorKind::Refused { api: "ConsumerGroupHeartbeat", node: None, code, message });

@@ -239,8 +239,8 @@ impl ConsumerMachine {
     }
 
     /// Ends: commits as [`unsubscribe`](Self::unsubscribe) does, unless `commits` says not to, leaves, then [`ConsumerEvent::Closed`]. The
-    /// driver bounds the time; when it gives up it drops the machine.
-    pub fn close(&mut self, now: Instant, offsets: Offsets, commits: bool) {
+    /// driver bounds it by `timeout`, and drops the machine then; commits get three quarters of it, so that there is time to leave.
+    pub fn close(&mut self, now: Instant, offsets: Offsets, commits: bool, timeout: Duration) {
         if matches!(self.state, State::Closing | State::Closed) {
             return;
         }
@@ -249,6 +249,7 @@ impl ConsumerMachine {
         } else {
             self.drop_commits();
         }
+        self.commits.end_by(now, now + timeout * 3 / 4);
         self.stop_reading(now);
         self.state = State::Closing;
         self.fail_calls();

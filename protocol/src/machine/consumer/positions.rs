@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use super::{
-    Asked, ConsumerFault, ConsumerMachine, ConsumerRequest, Position, Run, TopicPartition, by_topic, millis,
+    Asked, ConsumerFault, ConsumerMachine, ConsumerRequest, Mode, Position, Run, TopicPartition, by_topic, millis,
     partition::{Partition, Phase, Target},
     types::epoch,
 };
@@ -74,6 +74,12 @@ impl ConsumerMachine {
                     let run = partition.run;
                     let questioned = Questioned { partition: name, run, leader_epoch, about };
                     by_leader.entry(leader).or_default().push(questioned);
+                }
+                // The group's coordinator may know of partitions earlier than the broker that was asked for metadata.
+                (_, None)
+                    if self.mode == Mode::Partitions && self.id_of(&name).is_some_and(|id| self.metadata.lacks(id)) =>
+                {
+                    self.told_once(&name, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
                 }
                 _ => {}
             }

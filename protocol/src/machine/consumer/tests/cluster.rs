@@ -11,7 +11,9 @@ use crate::{
         fetch::{FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData},
         find_coordinator::{Coordinator, FindCoordinatorResponse},
         list_offsets::{ListOffsetsPartitionResponse, ListOffsetsResponse, ListOffsetsTopicResponse},
-        metadata::{MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic},
+        metadata::{
+            MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+        },
         offset_commit::{OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic},
         offset_fetch::{
             OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
@@ -47,6 +49,8 @@ pub(super) struct Session {
 
 #[derive(Debug)]
 pub(super) struct Cluster {
+    /// What the topic's name means; `None` where it was deleted.
+    pub(super) topic: Option<Uuid>,
     pub(super) logs: Vec<Log>,
     pub(super) target: Vec<i32>,
     pub(super) epoch: i32,
@@ -61,6 +65,7 @@ impl Cluster {
     pub(super) fn new(leaders: &[i32]) -> Self {
         let log = |leader: &i32| Log { leader: *leader, epoch: 5, start: 0, end: 0, cut: None };
         Self {
+            topic: Some(TOPIC),
             logs: leaders.iter().map(log).collect(),
             target: (0..leaders.len() as i32).collect(),
             epoch: 0,
@@ -79,7 +84,7 @@ impl Cluster {
     /// The answer to a request that reached this node; `None` where the broker holds it, which it does not if that `is_due`.
     pub(super) fn answer(&mut self, node: i32, request: &ConsumerRequest, is_due: bool) -> Option<ConsumerResponse> {
         Some(match request {
-            ConsumerRequest::Metadata(_) => ConsumerResponse::Metadata(self.metadata()),
+            ConsumerRequest::Metadata(request) => ConsumerResponse::Metadata(self.metadata(request)),
             ConsumerRequest::FindCoordinator(request) => ConsumerResponse::FindCoordinator(FindCoordinatorResponse {
                 coordinators: vec![Coordinator {
                     key: request.coordinator_keys[0].clone(),
@@ -103,22 +108,22 @@ impl Cluster {
             ConsumerRequest::OffsetCommit(request) => {
                 let mut topics = Vec::new();
                 for topic in &request.topics {
+                    let mut partitions = Vec::new();
                     for said in &topic.partitions {
-                        let kept = (said.committed_offset, said.committed_leader_epoch);
-                        self.committed.insert(said.partition_index, kept);
+                        let error_code = match self.logs.get(said.partition_index as usize) {
+                            _ if self.topic != Some(topic.topic_id) => ErrorCode::UNKNOWN_TOPIC_ID,
+                            None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                            Some(_) => ErrorCode::NONE,
+                        };
+                        if error_code.is_none() {
+                            let kept = (said.committed_offset, said.committed_leader_epoch);
+                            self.committed.insert(said.partition_index, kept);
+                        }
+                        let partition_index = said.partition_index;
+                        partitions.push(OffsetCommitResponsePartition { partition_index, error_code });
                     }
-                    topics.push(OffsetCommitResponseTopic {
-                        name: topic.name.clone(),
-                        topic_id: topic.topic_id,
-                        partitions: topic
-                            .partitions
-                            .iter()
-                            .map(|said| OffsetCommitResponsePartition {
-                                partition_index: said.partition_index,
-                                error_code: ErrorCode::NONE,
-                            })
-                            .collect(),
-                    });
+                    let (name, topic_id) = (topic.name.clone(), topic.topic_id);
+                    topics.push(OffsetCommitResponseTopic { name, topic_id, partitions });
                 }
                 ConsumerResponse::OffsetCommit(OffsetCommitResponse { topics, ..Default::default() })
             }
@@ -158,7 +163,8 @@ impl Cluster {
         })
     }
 
-    fn metadata(&self) -> MetadataResponse {
+    /// Of the one topic that there may be, whatever was asked for; of others that they do not exist.
+    fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
         let broker =
             |node| MetadataResponseBroker { node_id: node, host: "h".into(), port: 9000 + node, ..Default::default() };
         let partition = |(index, log): (usize, &Log)| MetadataResponsePartition {
@@ -167,14 +173,24 @@ impl Cluster {
             leader_epoch: log.epoch,
             ..Default::default()
         };
+        let others =
+            request.topics.iter().flatten().filter_map(|asked| asked.name.clone().filter(|name| name != "topic"));
+        let others = others.map(|name| MetadataResponseTopic {
+            error_code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+            name: Some(name),
+            ..Default::default()
+        });
         MetadataResponse {
             brokers: (1..=3).map(broker).collect(),
-            topics: vec![MetadataResponseTopic {
-                name: Some("topic".into()),
-                topic_id: TOPIC,
-                partitions: self.logs.iter().enumerate().map(partition).collect(),
-                ..Default::default()
-            }],
+            topics: others
+                .chain([MetadataResponseTopic {
+                    error_code: self.topic.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |_| ErrorCode::NONE),
+                    name: Some("topic".into()),
+                    topic_id: self.topic.unwrap_or_default(),
+                    partitions: self.logs.iter().enumerate().map(partition).collect(),
+                    ..Default::default()
+                }])
+                .collect(),
             ..Default::default()
         }
     }

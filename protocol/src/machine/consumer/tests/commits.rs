@@ -4,7 +4,9 @@ use super::rig::*;
 use crate::{
     machine::{
         MachineErrorKind, RequestFailure,
-        consumer::{Answer, ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets},
+        consumer::{
+            Answer, ConsumerFault, ConsumerRequest, ConsumerResponse, OffsetAndMetadata, Offsets, TopicPartition,
+        },
     },
     messages::{
         consumer_group_heartbeat::ConsumerGroupHeartbeatResponse,
@@ -13,7 +15,7 @@ use crate::{
             OffsetCommitRequest, OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
         },
     },
-    wire::ErrorCode,
+    wire::{ErrorCode, Uuid},
 };
 
 fn refused(code: ErrorCode) -> ConsumerResponse {
@@ -179,7 +181,7 @@ fn a_commit_that_is_never_answered_ends_with_its_time() {
 #[test]
 fn closing_commits_before_it_leaves() {
     let mut rig = rig(true);
-    rig.machine.close(rig.now, Offsets::new(), true);
+    rig.machine.close(rig.now, Offsets::new(), true, ms(30_000));
     rig.drain();
     assert!(rig.heartbeats().iter().all(|heartbeat| heartbeat.member_epoch >= 0));
     rig.serve();
@@ -188,10 +190,100 @@ fn closing_commits_before_it_leaves() {
     assert_eq!(rig.heartbeats().pop().unwrap().member_epoch, -1);
 }
 
+// Mutation: protocol/src/machine/consumer/commits.rs
+// - if self.give_up_what_is_gone(now) {
+// + if deadline <= now && self.give_up_what_is_gone(now) {
+#[test]
+fn closing_does_not_wait_for_offsets_of_a_topic_that_was_deleted() {
+    let mut rig = rig(true);
+    rig.cluster.topic = None;
+    rig.machine.close(rig.now, Offsets::new(), true, ms(30_000));
+    rig.drain();
+    rig.sleep(ms(5_000));
+    assert!(rig.closed);
+    assert_eq!(rig.heartbeats().pop().unwrap().member_epoch, -1);
+    let faults = rig.faults();
+    assert_eq!(faults, [&ConsumerFault::NoTopic { topic: "topic".into() }]);
+}
+
+// Mutation: protocol/src/machine/consumer/mod.rs
+// - self.commits.end_by(now, now + timeout * 3 / 4);
+// + _ = timeout;
+#[test]
+fn closing_leaves_in_time_though_a_commit_is_refused_over_and_over() {
+    let mut rig = rig(true);
+    rig.machine.close(rig.now, Offsets::new(), true, ms(4_000));
+    rig.drain();
+    let end = rig.now + ms(4_000);
+    while !rig.closed && rig.now < end {
+        if rig.sent.iter().any(|sent| is_commit(&sent.request)) {
+            let commit = rig.take(is_commit);
+            rig.answer(&commit, refused(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
+        }
+        if let Some(at) = rig.sent.iter().position(|sent| is_heartbeat(&sent.request)) {
+            rig.serve_at(at);
+        }
+        rig.now = rig.wait.unwrap_or(end);
+        rig.drain();
+    }
+    assert!(rig.closed);
+    assert_eq!(rig.heartbeats().pop().unwrap().member_epoch, -1);
+    assert!(matches!(rig.faults()[..], [ConsumerFault::TimedOut { of: Some(_), .. }]), "{:?}", rig.errors);
+}
+
+#[test]
+fn a_commit_of_a_deleted_topic_holds_back_those_behind_it_for_a_moment_only() {
+    let mut rig = rig(false);
+    let none = TopicPartition::new("gone", 0);
+    let gone = rig.machine.commit(rig.now, Some([(none, OffsetAndMetadata::new(3))].into()));
+    let next = rig.machine.commit(rig.now, None);
+    rig.drain();
+    rig.sleep(ms(3_000));
+    let (first, result) = rig.answers.remove(0);
+    assert_eq!((first, result.unwrap_err().kind), (gone, no_topic("gone")));
+    assert!(matches!(&rig.answers[..], [(id, Ok(Answer::Committed(_)))] if *id == next), "{:?}", rig.answers);
+}
+
+// Mutation: protocol/src/machine/consumer/commits.rs
+// - let topic_id = left.topic_id.or_else(|| self.id_of(partition).map(|id| id.topic_id));
+// + let topic_id = self.metadata.topic_id(&partition.topic).or(left.topic_id);
+#[test]
+fn an_offset_is_not_committed_to_another_topic_that_got_the_name() {
+    let mut rig = rig(false);
+    let id = rig.machine.commit(rig.now, None);
+    rig.cluster.topic = Some(Uuid([2; 16]));
+    rig.machine.unsubscribe(rig.now, Offsets::new());
+    rig.drain();
+    rig.sleep(ms(3_000));
+    let (answered, result) = rig.answers.pop().unwrap();
+    assert_eq!((answered, result.unwrap_err().kind), (id, no_topic("topic")));
+    assert!(rig.cluster.committed.is_empty());
+}
+
+// Mutation: protocol/src/machine/consumer/commits.rs
+// - lacks.then_some(ConsumerFault::Commit { partition, code })
+// + (lacks && partition.partition < 0).then_some(ConsumerFault::Commit { partition, code })
+#[test]
+fn of_a_commit_with_a_partition_that_does_not_exist_the_rest_is_kept() {
+    let mut rig = rig(false);
+    let offsets = [0, 99].map(|index| (partition(index), OffsetAndMetadata::new(5)));
+    rig.machine.commit(rig.now, Some(offsets.into()));
+    rig.drain();
+    rig.sleep(ms(3_000));
+    let code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    let expected = ConsumerFault::Commit { partition: partition(99), code };
+    assert_eq!(rig.answers.pop().unwrap().1.unwrap_err().kind, MachineErrorKind::Consumer(expected));
+    assert_eq!(rig.cluster.committed[&0].0, 5);
+}
+
+fn no_topic(topic: &str) -> MachineErrorKind {
+    MachineErrorKind::Consumer(ConsumerFault::NoTopic { topic: topic.into() })
+}
+
 #[test]
 fn closing_without_a_commit_leaves_the_group_as_it_was() {
     let mut rig = rig(true);
-    rig.machine.close(rig.now, Offsets::new(), false);
+    rig.machine.close(rig.now, Offsets::new(), false, ms(30_000));
     rig.drain();
     rig.serve();
     assert!(rig.closed && rig.cluster.committed.is_empty());
@@ -218,6 +310,26 @@ fn without_a_group_nothing_can_be_committed() {
     rig.drain();
     let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
     assert_eq!(kind, MachineErrorKind::Consumer(ConsumerFault::NoGroup));
+}
+
+// Mutation: protocol/src/machine/consumer/commits.rs
+// - offsets.retain(|_, said| said.offset >= 0);
+// + offsets.retain(|_, said| said.offset >= i64::MIN);
+#[test]
+fn what_is_below_zero_is_refused_and_keeps_nothing_from_being_committed() {
+    let mut rig = rig(false);
+    let said = Offsets::from([(partition(0), OffsetAndMetadata::new(-5))]);
+    let id = rig.machine.commit(rig.now, Some(said.clone()));
+    rig.drain();
+    let below_zero = ConsumerFault::BelowZero { partition: partition(0), offset: -5 };
+    let (answered, result) = rig.answers.pop().unwrap();
+    assert_eq!((answered, result.unwrap_err().kind), (id, MachineErrorKind::Consumer(below_zero.clone())));
+    // The same of a listener, while the member closes.
+    rig.machine.close(rig.now, said, true, ms(30_000));
+    rig.drain();
+    rig.serve();
+    assert_eq!(rig.faults(), [&below_zero]);
+    assert!(rig.closed && rig.cluster.committed.is_empty());
 }
 
 #[test]
@@ -269,8 +381,8 @@ fn a_member_that_comes_back_at_once_goes_on_behind_its_last_commit() {
 }
 
 // Mutation: protocol/src/machine/consumer/commits.rs
-// - self.commit_is_done_but_for(&failed);
-// + _ = &failed;
+// - for (partition, left) in commit.left.extract_if(.., |name, _| !failed.contains_key(name)) {
+// + for (partition, left) in commit.left.extract_if(.., |_, _| failed.is_empty()) {
 #[test]
 fn what_of_a_commit_went_well_is_not_said_again_with_the_rest() {
     let mut rig = Rig::joined(&[1, 1], |options| options.auto_commit = None);

@@ -185,6 +185,8 @@ fn errors_that_no_retry_heals_are_told_with_their_remedy_and_end_the_membership(
     for (code, said) in [
         (ErrorCode::UNSUPPORTED_ASSIGNOR, "group.remote.assignor"),
         (ErrorCode::INVALID_REGULAR_EXPRESSION, "RE2/J"),
+        (ErrorCode::GROUP_ID_NOT_FOUND, "use another group.id"),
+        (ErrorCode::INCONSISTENT_GROUP_PROTOCOL, "use another group.id"),
         (ErrorCode::FENCED_INSTANCE_ID, "group.instance.id"),
         (ErrorCode::GROUP_AUTHORIZATION_FAILED, "READ on the group"),
         (ErrorCode::UNSUPPORTED_VERSION, "group.version"),
@@ -235,7 +237,7 @@ fn a_member_leaves_with_minus_one_and_a_static_one_with_minus_two() {
             options.instance_id.clone_from(&instance);
             options.auto_commit = None;
         });
-        rig.machine.close(rig.now, Offsets::new(), true);
+        rig.machine.close(rig.now, Offsets::new(), true, ms(30_000));
         rig.drain();
         let leave = rig.heartbeats().pop().unwrap();
         assert_eq!((leave.member_epoch, &leave.instance_id), (epoch, &instance));
@@ -249,7 +251,7 @@ fn a_member_leaves_with_minus_one_and_a_static_one_with_minus_two() {
 #[test]
 fn closing_waits_for_nothing_where_there_is_no_group() {
     let mut rig = Rig::with(&[1], |options| options.group_id = None);
-    rig.machine.close(rig.now, Offsets::new(), true);
+    rig.machine.close(rig.now, Offsets::new(), true, ms(30_000));
     rig.drain();
     assert!(rig.closed);
 }

@@ -78,7 +78,7 @@ fn a_position_is_told_once_it_is_known_and_refused_for_what_is_not_assigned() {
 fn what_is_asked_of_a_consumer_that_closes_is_refused() {
     let mut rig = Rig::joined(&[1], |_| {});
     for closed in [false, true] {
-        rig.machine.close(rig.now, Offsets::new(), true);
+        rig.machine.close(rig.now, Offsets::new(), true, ms(30_000));
         let said = Offsets::from([(partition(0), OffsetAndMetadata::new(7))]);
         let asked = [
             rig.machine.position(rig.now, partition(0)),
@@ -101,7 +101,7 @@ fn commits_that_closing_drops_are_answered() {
     let said = Offsets::from([(partition(0), OffsetAndMetadata::new(7))]);
     let asked = [rig.machine.commit(rig.now, Some(said.clone())), rig.machine.commit(rig.now, Some(said))];
     rig.drain();
-    rig.machine.close(rig.now, Offsets::new(), false);
+    rig.machine.close(rig.now, Offsets::new(), false, ms(30_000));
     rig.drain();
     rig.serve();
     let answers: Vec<_> = rig.answers.iter().map(|(id, result)| (*id, result.is_ok())).collect();

@@ -184,7 +184,7 @@ impl World {
             let missing: Vec<i64> = (0..end).filter(|offset| !handed.contains(&(index, *offset))).collect();
             assert!(missing.is_empty(), "of partition {index} were lost: {missing:?}");
         }
-        self.rig.machine.close(self.rig.now, Offsets::new(), true);
+        self.rig.machine.close(self.rig.now, Offsets::new(), true, ms(30_000));
         self.rig.drain();
         self.rig.serve();
         assert!(self.rig.closed);

@@ -227,6 +227,7 @@ fn errors_that_no_retry_heals_end_the_membership() {
     for (code, text) in [
         (ErrorCode::GROUP_AUTHORIZATION_FAILED, "not authorized for group group"),
         (ErrorCode::INVALID_REQUEST, "INVALID_REQUEST"),
+        (ErrorCode::GROUP_ID_NOT_FOUND, "use another group.id"),
         (ErrorCode(999), "error code 999"),
     ] {
         let mut rig = Rig::new();
