@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Properties;
+use super::{IGNORED_CLIENT_KEYS, Properties};
 use crate::error::ClientError;
 use crate::metrics::MetricsConfig;
 use crate::net::{Backoff, BootstrapServers, NetConfig};
@@ -49,28 +49,6 @@ pub enum MetadataRecovery {
     /// It goes on with the brokers that it knew, and says so.
     None,
 }
-
-/// Keys of Kafka's clients that mean nothing to this one: they are accepted, so that a file of properties serves both.
-pub const IGNORED_CLIENT_KEYS: &[&str] = &[
-    "auto.include.jmx.reporter",
-    "client.dns.lookup",
-    "config.providers",
-    "config.providers.",
-    "metric.reporters",
-    "metrics.recording.level",
-    "receive.buffer.bytes",
-    "sasl.client.callback.handler.class",
-    "sasl.kerberos.",
-    "sasl.login.",
-    "sasl.oauthbearer.",
-    "security.providers",
-    "send.buffer.bytes",
-    "ssl.keymanager.algorithm",
-    "ssl.protocol",
-    "ssl.provider",
-    "ssl.secure.random.implementation",
-    "ssl.trustmanager.algorithm",
-];
 
 /// The longest time that Kafka's settings of type int can say.
 const INT_MILLIS: u64 = i32::MAX as u64;
@@ -197,6 +175,39 @@ mod tests {
         assert_eq!(&*config.net.client_id, "me");
         assert_eq!(config.net.request_timeout, Duration::from_millis(1500));
         assert!(config.net.max_idle > Duration::from_secs(86_400 * 365));
+    }
+
+    // Mutation: client/src/config/properties.rs
+    // - let suggested = self.known.iter().copied().chain(ignored.iter().copied().filter(|key| !is_family(key)));
+    // + let suggested = self.known.iter().copied();
+    #[test]
+    fn keys_of_kafka_that_mean_nothing_here_are_taken_and_their_misspellings_are_not() {
+        for key in IGNORED_CLIENT_KEYS.iter().filter(|key| !key.ends_with('.')) {
+            assert!(read(&[("bootstrap.servers", "a:1"), (key, "1")]).is_ok(), "{key}");
+            let misspelt = &key[..key.len() - 1];
+            let error = read(&[("bootstrap.servers", "a:1"), (misspelt, "hunter2")]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{misspelt}=...: no such setting; did you mean {key}?")), "{error}");
+        }
+        for (misspelt, meant) in [
+            ("sasl.oauthbearer.token.endpoint.uri", "sasl.oauthbearer.token.endpoint.url"),
+            ("sasl.oauthbearer.client.credentials.client.secrt", "sasl.oauthbearer.client.credentials.client.secret"),
+            ("sasl.login.refresh.window.facto", "sasl.login.refresh.window.factor"),
+        ] {
+            let error = read(&[("bootstrap.servers", "a:1"), (misspelt, "hunter2")]).unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean {meant}?")) && !error.contains("hunter2"), "{error}");
+        }
+    }
+
+    // Mutation: client/src/config/properties.rs
+    // - _ => Err(self.missing(key, remedy)),
+    // + _ => Err(ClientError::config(key, "", "a value is required", remedy)),
+    #[test]
+    fn a_key_that_is_required_and_misspelt_is_named_as_it_stands_there() {
+        for misspelt in ["bootstrap.server", "boostrap.servers"] {
+            let error = read(&[(misspelt, "a:1"), ("security.protocol", "TLS")]).unwrap_err().to_string();
+            let expected = format!("{misspelt}=...: no such setting; did you mean bootstrap.servers?");
+            assert!(error.contains(&expected), "{error}");
+        }
     }
 
     #[test]

@@ -36,8 +36,31 @@ impl<'a> Properties<'a> {
     pub fn required(&mut self, key: &'static str, remedy: &'static str) -> Result<&'a str, ClientError> {
         match self.get(key) {
             Some(value) if !value.is_empty() => Ok(value),
-            _ => Err(ClientError::config(key, "", "a value is required", remedy)),
+            _ => Err(self.missing(key, remedy)),
         }
+    }
+
+    /// `key` has no value, which it needs. Where a key stands there that nobody has asked for and that comes near to it, that is what is wrong: the other
+    /// keys are not looked at before this one is put right.
+    pub(super) fn missing(&self, key: &'static str, remedy: &'static str) -> ClientError {
+        self.required_for(key, "a value is required", remedy)
+    }
+
+    /// The same, with what is said where no key comes near.
+    pub(super) fn required_for(&self, key: &'static str, reason: &str, remedy: &'static str) -> ClientError {
+        let unasked = self.values.keys().filter(|written| !self.known.contains(written.as_str()));
+        let near = |written: &&String| nearest(written, self.known.iter().copied().chain([key])) == Some(key);
+        match unasked.filter(|_| !self.values.contains_key(key)).find(near) {
+            Some(written) => self.unknown(written, Some(key)),
+            None => ClientError::config(key, "", reason, remedy),
+        }
+    }
+
+    fn unknown(&self, key: &str, meant: Option<&str>) -> ClientError {
+        let remedy = meant.map_or_else(|| "remove it".to_owned(), |meant| format!("did you mean {meant}?"));
+        // The value may be a secret under a misspelt key.
+        let shown = if self.values.get(key).is_none_or(String::is_empty) { "" } else { "..." };
+        ClientError::config(key, shown, "no such setting", remedy)
     }
 
     /// Sets `field` to a number of `key`, if it is there.
@@ -127,23 +150,14 @@ impl<'a> Properties<'a> {
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a key that nobody knows, with the nearest one that is known.
     pub fn finish(self, ignored: &[&str]) -> Result<(), ClientError> {
-        let is_ignored =
-            |key: &str| ignored.iter().any(|i| if i.ends_with('.') { key.starts_with(i) } else { key == *i });
-        for (key, value) in self.values {
-            if self.known.contains(key.as_str()) {
-                continue;
+        let is_family = |key: &str| key.ends_with('.');
+        let is_ignored = |key: &str| ignored.iter().any(|i| if is_family(i) { key.starts_with(i) } else { key == *i });
+        for key in self.values.keys().filter(|key| !self.known.contains(key.as_str())) {
+            if !is_ignored(key) {
+                let suggested = self.known.iter().copied().chain(ignored.iter().copied().filter(|key| !is_family(key)));
+                return Err(self.unknown(key, nearest(key, suggested)));
             }
-            if is_ignored(key) {
-                tracing::warn!("setting {key} has no effect in this client");
-                continue;
-            }
-            let remedy = match nearest(key, self.known.iter().copied()) {
-                Some(known) => format!("did you mean {known}?"),
-                None => "remove it".to_owned(),
-            };
-            // The value may be a secret under a misspelt key.
-            let shown = if value.is_empty() { "" } else { "..." };
-            return Err(ClientError::config(key, shown, "no such setting", remedy));
+            tracing::warn!("setting {key} has no effect in this client");
         }
         Ok(())
     }

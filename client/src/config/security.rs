@@ -1,9 +1,8 @@
 //! `security.protocol` and what belongs to it.
 
+mod jaas;
 #[cfg(feature = "oidc")]
 mod oauth;
-
-use ackflow_protocol::text::jaas::LoginModule;
 
 use super::{Properties, Secret};
 use crate::error::ClientError;
@@ -30,13 +29,16 @@ pub(super) fn read(p: &mut Properties<'_>) -> Result<Security, ClientError> {
     }
     let mut security = Security::default();
     read_tls(p, tls, &mut security)?;
-    let (mechanism, jaas) = (p.get(MECHANISM), p.get(JAAS));
-    // GSSAPI is Kafka's default.
-    let (mechanism, jaas) = (mechanism.unwrap_or("GSSAPI"), jaas.unwrap_or_default());
+    let (mechanism, jaas) = (p.get(MECHANISM), p.get(JAAS).unwrap_or_default());
+    let mechanism = match mechanism {
+        Some(mechanism) => mechanism,
+        None if sasl => return Err(p.missing(MECHANISM, MECHANISMS)),
+        None => "GSSAPI",
+    };
     let tokens = read_tokens(p, jaas, sasl && mechanism == OAUTHBEARER, &security)?;
     if sasl {
         security.sasl = match tokens {
-            None => Some(read_sasl(mechanism, jaas)?),
+            None => Some(read_sasl(p, mechanism, jaas)?),
             tokens => tokens,
         };
     }
@@ -66,34 +68,28 @@ fn read_tokens(_: &mut Properties<'_>, _: &str, wanted: bool, _: &Security) -> R
     Err(ClientError::config(MECHANISM, OAUTHBEARER, "this build fetches no tokens", remedy))
 }
 
-const PLAIN_EXAMPLE: &str = "for example org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" password=\"..\"; with \
-                             sasl.mechanism=PLAIN";
+const MECHANISMS: &str = "use PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER";
 
-fn read_sasl(mechanism: &str, jaas: &str) -> Result<Sasl, ClientError> {
-    let unusable = |reason: &str, remedy: &str| ClientError::config(JAAS, "[hidden]", reason, remedy.to_owned());
-    let (expected, make): (_, fn(Credentials) -> Sasl) = match mechanism {
-        "PLAIN" => ("PlainLoginModule", Sasl::Plain),
-        "SCRAM-SHA-256" => ("ScramLoginModule", Sasl::ScramSha256),
-        "SCRAM-SHA-512" => ("ScramLoginModule", Sasl::ScramSha512),
+fn read_sasl(p: &Properties<'_>, mechanism: &str, jaas: &str) -> Result<Sasl, ClientError> {
+    let (module, make): (_, fn(Credentials) -> Sasl) = match mechanism {
+        "PLAIN" => (jaas::PLAIN, Sasl::Plain),
+        "SCRAM-SHA-256" => (jaas::SCRAM_SHA_256, Sasl::ScramSha256),
+        "SCRAM-SHA-512" => (jaas::SCRAM_SHA_512, Sasl::ScramSha512),
         _ => {
-            let remedy = "use PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER";
-            return Err(ClientError::config(MECHANISM, mechanism, "this client does not have the mechanism", remedy));
+            let reason = "this client does not have the mechanism";
+            return Err(ClientError::config(MECHANISM, mechanism, reason, MECHANISMS));
         }
     };
     if jaas.is_empty() {
-        return Err(ClientError::config(JAAS, "", "a value is required", PLAIN_EXAMPLE));
+        return Err(p.missing(JAAS, module.example()));
     }
-    let module = LoginModule::parse(jaas).map_err(|error| unusable(&error.to_string(), PLAIN_EXAMPLE))?;
-    if module.name() != expected {
-        let reason = format!("{} is no login module of sasl.mechanism={mechanism}", module.class);
-        return Err(unusable(&reason, &format!("use a {expected}, or the mechanism of this one")));
-    }
-    let option =
-        |name: &str| module.options.get(name).ok_or_else(|| unusable(&format!("{name} is missing"), PLAIN_EXAMPLE));
+    let options = module.read(mechanism, jaas)?.options;
+    let option = |name: &str| options.get(name).ok_or_else(|| module.unusable(&format!("{name} is missing")));
     let credentials =
         Credentials { username: option("username")?.clone(), password: Secret::new(&**option("password")?) };
-    if module.options.get("tokenauth").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-        return Err(unusable("delegation tokens are not supported (tokenauth)", "use the user's own credentials"));
+    if options.get("tokenauth").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        let reason = "delegation tokens are not supported (tokenauth)";
+        return Err(ClientError::config(JAAS, "[hidden]", reason, "use the user's own credentials"));
     }
     Ok(make(credentials))
 }
@@ -143,7 +139,7 @@ mod tls {
             (chain, _) if wanted => {
                 let missing = if chain.is_none() { "ssl.keystore.certificate.chain" } else { "ssl.keystore.key" };
                 let remedy = "give both ssl.keystore.key and ssl.keystore.certificate.chain, or neither";
-                return Err(ClientError::config(missing, "", "a value is required", remedy));
+                return Err(p.missing(missing, remedy));
             }
             _ => None,
         };

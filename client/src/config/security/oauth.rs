@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ackflow_protocol::text::jaas::LoginModule;
-
+use super::jaas::OAUTHBEARER as MODULE;
 use super::{JAAS, Properties, Security};
 use crate::config::Secret;
 use crate::error::ClientError;
@@ -16,9 +15,16 @@ const URL: &str = "sasl.oauthbearer.token.endpoint.url";
 const ID: &str = "sasl.oauthbearer.client.credentials.client.id";
 const SECRET: &str = "sasl.oauthbearer.client.credentials.client.secret";
 
-const EXAMPLE: &str = "for example org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=\"me\" clientSecret=\"..\"; \
-                       with sasl.oauthbearer.token.endpoint.url, or, for brokers in tests, with unsecuredLoginStringClaim_sub=\"me\" and without a URL; \
-                       or give the client a function that provides tokens (Sasl::OAuthBearer)";
+/// Keys of Kafka's that have the client prove itself by an assertion (RFC 7523) instead of its secret.
+const ASSERTION: [&str; 4] = [
+    "sasl.oauthbearer.assertion.file",
+    "sasl.oauthbearer.assertion.private.key.file",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.template.file",
+];
+const RETRIEVER: &str = "sasl.oauthbearer.jwt.retriever.class";
+/// The classes that do what is done here.
+const RETRIEVERS: [&str; 3] = ["DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever"];
 
 /// Kafka's client waits for ever by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
@@ -75,35 +81,25 @@ impl Settings {
         results.push(p.number("sasl.login.refresh.min.period.seconds", 0..=900, &mut least));
         results.push(p.number("sasl.login.refresh.buffer.seconds", 0..=3600, &mut buffer));
         (refresh.min_period, refresh.buffer) = (Duration::from_secs(least), Duration::from_secs(buffer));
+        results.push(no_other_way(p));
         // All are asked for, so that none counts as unknown.
         results.into_iter().collect()
     }
 
     /// The mechanism with these settings and those of `sasl.jaas.config`.
     pub(super) fn sasl(self, p: &mut Properties<'_>, jaas: &str, security: &Security) -> Result<Sasl, ClientError> {
-        let unusable = |reason: &str| ClientError::config(JAAS, "[hidden]", reason, EXAMPLE);
         // Kafka wants a login module also where all is said by other keys.
         let options = match jaas {
-            "" if self.url.is_none() => return Err(ClientError::config(JAAS, "", "a value is required", EXAMPLE)),
+            "" if self.url.is_none() => return Err(p.missing(JAAS, MODULE.example())),
             "" => BTreeMap::new(),
-            text => {
-                let module = LoginModule::parse(text).map_err(|error| unusable(&error.to_string()))?;
-                if module.name() != "OAuthBearerLoginModule" {
-                    let reason = format!("{} is no login module of sasl.mechanism=OAUTHBEARER", module.class);
-                    return Err(unusable(&reason));
-                }
-                module.options
-            }
+            text => MODULE.read(super::OAUTHBEARER, text)?.options,
         };
         let (refresh, backoff) = (self.refresh.clone(), Backoff::new(self.backoff.0, self.backoff.1));
         let source = match self.url.clone() {
             Some(url) => self.source(p, &url, &options, security)?,
-            None => match Unsecured::read(&options).map_err(|reason| unusable(&reason))? {
+            None => match Unsecured::read(&options).map_err(|reason| MODULE.unusable(&reason))? {
                 Some(unsecured) => Source::Unsecured(unsecured),
-                None => {
-                    let reason = "it is not said where tokens come from";
-                    return Err(ClientError::config(URL, "", reason, EXAMPLE));
-                }
+                None => return Err(p.required_for(URL, "it is not said where tokens come from", MODULE.example())),
             },
         };
         Ok(Sasl::OAuthBearer(Tokens(std::sync::Arc::new(Keeper::new(source, refresh, backoff)))))
@@ -131,9 +127,9 @@ impl Settings {
             )
         })?;
         let given = |own: Option<String>, option: &str| own.or_else(|| options.get(option).cloned());
-        let missing = |key: &str, option: &str| {
+        let missing = |key: &'static str, option: &str| {
             let reason = format!("a value is required, here or as {option} in {JAAS}");
-            ClientError::config(key, "", &reason, EXAMPLE)
+            p.required_for(key, &reason, MODULE.example())
         };
         let secret = self.secret.or_else(|| options.get("clientSecret").map(|secret| Secret::new(&**secret)));
         let client = Client {
@@ -146,6 +142,26 @@ impl Settings {
         let (connect_timeout, read_timeout) = (self.connect_timeout, self.read_timeout);
         let endpoint = Endpoint { target, client, extensions, security, connect_timeout, read_timeout };
         Ok(Source::Endpoint(Box::new(endpoint)))
+    }
+}
+
+/// Refuses what asks for tokens in a way that is not here: to ignore it would send other credentials than those that are meant.
+fn no_other_way(p: &mut Properties<'_>) -> Result<(), ClientError> {
+    let mut given = |key| p.get(key).filter(|value| !value.is_empty());
+    let assertion = ASSERTION.map(|key| (key, given(key)));
+    let retriever = given(RETRIEVER);
+    if let Some((key, _)) = assertion.into_iter().find(|(_, value)| value.is_some()) {
+        let remedy = "have the client prove itself by its secret (sasl.oauthbearer.client.credentials.client.secret), or give it a function that \
+                      provides tokens (Sasl::OAuthBearer)";
+        return Err(ClientError::config(key, "...", "this client makes and sends no assertions", remedy));
+    }
+    match retriever {
+        Some(class) if !RETRIEVERS.contains(&class.rsplit('.').next().unwrap_or_default()) => {
+            let remedy = "remove it, where client credentials or a file give the token; or give the client a function that provides tokens \
+                          (Sasl::OAuthBearer)";
+            Err(ClientError::config(RETRIEVER, class, "classes of Java are not run here", remedy))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -33,9 +33,13 @@ fn credentials_come_out_of_jaas() {
 #[test]
 fn what_cannot_work_is_refused_by_name_and_without_the_secret() {
     let sasl = ("security.protocol", "sasl_plaintext");
-    let cases: [(&[(&str, &str)], &str); 6] = [
+    let cases: [(&[(&str, &str)], &str); 7] = [
         (&[("security.protocol", "TLS")], "security.protocol=TLS"),
-        (&[sasl], "sasl.mechanism=GSSAPI: this client does not have the mechanism; use PLAIN"),
+        (&[sasl], "sasl.mechanism=: a value is required; use PLAIN"),
+        (
+            &[sasl, ("sasl.mechanism", "GSSAPI")],
+            "sasl.mechanism=GSSAPI: this client does not have the mechanism; use PLAIN",
+        ),
         (&[sasl, ("sasl.mechanism", "PLAIN")], "sasl.jaas.config=: a value is required"),
         (
             &[sasl, ("sasl.mechanism", "PLAIN"), ("sasl.jaas.config", SCRAM)],
@@ -56,6 +60,84 @@ fn what_cannot_work_is_refused_by_name_and_without_the_secret() {
     }
     let pairs = [sasl, ("sasl.mechanism", "PLAIN"), ("sasl.jaas.config", PLAIN)];
     assert!(!format!("{:?}", read_all(&pairs).unwrap()).contains("hunter2"));
+}
+
+#[cfg(feature = "oidc")]
+const OAUTH: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
+
+// Mutation: client/src/config/security/jaas.rs
+// - match module.options.keys().find(|name| !self.has(name)) {
+// + match module.options.keys().find(|_| false) {
+#[test]
+fn options_of_a_login_module_that_are_misspelt_are_named_and_those_of_kafka_are_taken() {
+    let read = |mechanism: &str, module: &str, options: &str| {
+        let jaas = format!("{module} required {options};");
+        read_all(&[
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", mechanism),
+            ("sasl.jaas.config", &jaas),
+            ("sasl.oauthbearer.token.endpoint.url", "http://127.0.0.1:1/token"),
+        ])
+    };
+    let good = "username=bob password=hunter2";
+    let client = "clientId=me clientSecret=hunter2";
+    for (mechanism, module, options, expected) in [
+        ("PLAIN", "PlainLoginModule", "usrname=bob password=hunter2", "has no option usrname; did you mean username?"),
+        ("PLAIN", "PlainLoginModule", &format!("{good} tokenauth=true"), "has no option tokenauth; remove it"),
+        ("SCRAM-SHA-256", "ScramLoginModule", "username=bob pasword=hunter2", "did you mean password?"),
+        ("SCRAM-SHA-512", "ScramLoginModule", &format!("{good} tokenAuth=true"), "did you mean tokenauth?"),
+        ("OAUTHBEARER", "OAuthBearerLoginModule", "clientid=me clientSecret=hunter2", "did you mean clientId?"),
+        ("OAUTHBEARER", "OAuthBearerLoginModule", &format!("{client} extensoin_a=7"), "did you mean extension_a?"),
+        (
+            "OAUTHBEARER",
+            "OAuthBearerLoginModule",
+            &format!("{client} ssl.truststore.locaton=x"),
+            "ssl.truststore.location?",
+        ),
+    ] {
+        if mechanism == "OAUTHBEARER" && cfg!(not(feature = "oidc")) {
+            continue;
+        }
+        let error = read(mechanism, module, options).unwrap_err().to_string();
+        assert!(error.contains("sasl.jaas.config=[hidden]") && error.contains(expected), "{expected}: {error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    assert!(read("PLAIN", "PlainLoginModule", &format!("{good} user_alice=hunter2")).is_ok());
+    assert!(read("SCRAM-SHA-512", "ScramLoginModule", &format!("{good} tokenauth=false")).is_ok());
+    #[cfg(feature = "oidc")]
+    for options in ["scope=a extension_traceId=1", "unsecuredLoginStringClaim_sub=a unsecuredValidatorRequiredScope=b"]
+    {
+        assert!(read("OAUTHBEARER", "OAuthBearerLoginModule", &format!("{client} {options}")).is_ok(), "{options}");
+    }
+}
+
+// Mutation: client/src/config/security.rs
+// - return Err(p.missing(JAAS, module.example()));
+// + return Err(ClientError::config(JAAS, "", "a value is required", module.example()));
+#[test]
+fn a_key_that_is_misspelt_is_named_before_what_is_missing_without_it() {
+    let sasl = ("security.protocol", "SASL_PLAINTEXT");
+    let cases: [(&[(&str, &str)], &str); 3] = [
+        (&[sasl, ("sasl.mechansim", "PLAIN")], "sasl.mechansim=...: no such setting; did you mean sasl.mechanism?"),
+        (
+            &[sasl, ("sasl.mechanism", "SCRAM-SHA-512"), ("sasl.jas.config", SCRAM)],
+            "sasl.jas.config=...: no such setting; did you mean sasl.jaas.config?",
+        ),
+        (
+            &[sasl, ("sasl.mechanism", "PLAIN"), ("sasl.jaas.confg", PLAIN)],
+            "sasl.jaas.confg=...: no such setting; did you mean sasl.jaas.config?",
+        ),
+    ];
+    for (pairs, expected) in cases {
+        let error = read_all(pairs).map(|_| pairs).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
+    }
+    for (mechanism, module) in
+        [("PLAIN", "PlainLoginModule"), ("SCRAM-SHA-256", "ScramLoginModule"), ("SCRAM-SHA-512", "ScramLoginModule")]
+    {
+        let error = read_all(&[sasl, ("sasl.mechanism", mechanism)]).unwrap_err().to_string();
+        assert!(error.contains(module) && error.ends_with(&format!("with sasl.mechanism={mechanism}")), "{error}");
+    }
 }
 
 #[cfg(feature = "tls")]
@@ -86,9 +168,6 @@ fn stores_of_java_and_contradictions_are_refused() {
         assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
     }
 }
-
-#[cfg(feature = "oidc")]
-const OAUTH: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
 
 #[cfg(feature = "oidc")]
 #[test]
@@ -156,6 +235,45 @@ fn what_gives_no_tokens_is_refused_by_name_and_without_the_secret() {
         let error = read_all(&[&sasl, pairs].concat()).map(|_| pairs).unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
         assert!(read_all(pairs).is_ok(), "PLAINTEXT looks at none of it");
+    }
+}
+
+// Mutation: client/src/config/security/oauth.rs
+// - results.push(no_other_way(p));
+// + results.push(no_other_way(p).or(Ok(())));
+#[cfg(feature = "oidc")]
+#[test]
+fn what_asks_for_tokens_in_another_way_is_refused_and_not_ignored() {
+    let endpoint = [
+        ("security.protocol", "SASL_PLAINTEXT"),
+        ("sasl.mechanism", "OAUTHBEARER"),
+        ("sasl.oauthbearer.token.endpoint.url", "http://127.0.0.1:1/token"),
+        ("sasl.oauthbearer.client.credentials.client.id", "me"),
+        ("sasl.oauthbearer.client.credentials.client.secret", "hunter2"),
+    ];
+    let package = "org.apache.kafka.common.security.oauthbearer";
+    let jwt_bearer = format!("{package}.JwtBearerJwtRetriever");
+    for (key, value, expected) in [
+        ("sasl.oauthbearer.assertion.file", "hunter2", "file=...: this client makes and sends no assertions; have the"),
+        ("sasl.oauthbearer.assertion.private.key.file", "hunter2", "private.key.file=...: this client makes"),
+        ("sasl.oauthbearer.assertion.private.key.passphrase", "hunter2", "private.key.passphrase=...: this client"),
+        (
+            "sasl.oauthbearer.jwt.retriever.class",
+            &jwt_bearer,
+            "JwtBearerJwtRetriever: classes of Java are not run here",
+        ),
+    ] {
+        let error = read_all(&[&endpoint[..], &[(key, value)]].concat()).map(|_| key).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{expected}: {error}");
+        assert!(read_all(&[(key, value)]).is_ok(), "PLAINTEXT looks at none of it");
+    }
+    for (key, value) in [
+        ("sasl.oauthbearer.jwt.retriever.class", format!("{package}.DefaultJwtRetriever")),
+        ("sasl.oauthbearer.jwt.validator.class", format!("{package}.DefaultJwtValidator")),
+        ("sasl.oauthbearer.assertion.file", String::new()),
+        ("sasl.oauthbearer.assertion.algorithm", "RS256".to_owned()),
+    ] {
+        assert!(read_all(&[&endpoint[..], &[(key, &value)]].concat()).is_ok(), "{key}");
     }
 }
 
