@@ -16,6 +16,11 @@ pub(crate) struct Common {
 }
 
 impl Common {
+    /// Whether results are shown as JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.style.json
+    }
+
     /// The cluster's administration, and an empty report.
     ///
     /// # Errors

@@ -68,13 +68,30 @@ fn key_values(text: &str) -> Result<KeyValues, String> {
 }
 
 impl Changes {
+    /// What of it contradicts itself.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let mut values = BTreeMap::new();
+        for (key, value) in self.set() {
+            if values.insert(key, value).is_some_and(|other| other != value) {
+                return Some(format!("--set {key} (or --add-config) gives two values: give one of them"));
+            }
+        }
+        let both = self.unset().find(|key| values.contains_key(&(*key).to_owned()))?;
+        Some(format!(
+            "--set {both} (or --add-config) and --unset {both} (or --delete-config) contradict each other: give one of them"
+        ))
+    }
+
     fn set(&self) -> impl Iterator<Item = &(String, String)> {
         self.set.iter().chain(self.add_config.iter().flat_map(|list| &list.0))
     }
 
+    fn unset(&self) -> impl Iterator<Item = &str> {
+        self.unset.iter().chain(&self.delete_config).map(|key| key.trim())
+    }
+
     fn all(&self) -> BTreeMap<String, ConfigChange> {
-        let unset = self.unset.iter().chain(&self.delete_config).map(|key| key.trim());
-        let unset = unset.map(|key| (key.to_owned(), ConfigChange::delete(key)));
+        let unset = self.unset().map(|key| (key.to_owned(), ConfigChange::delete(key)));
         let set = self.set().map(|(key, value)| (key.clone(), ConfigChange::set(key, value)));
         unset.chain(set).collect()
     }

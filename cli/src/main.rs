@@ -8,6 +8,7 @@ mod commands;
 mod common;
 mod configs;
 mod connection;
+mod numbers;
 mod progress;
 mod report;
 mod scope;
@@ -20,23 +21,26 @@ mod times;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use args::{Args, Command};
 use stderr::tell;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::read();
     log_to_stderr();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&anyhow::Error::new(error).context("cannot start the threads of the program")),
     };
+    let wants_json = args.command.wants_json();
     let result = runtime.block_on(run(args.command));
     // A blocking read of stdin may outlive the command; do not wait for it.
     runtime.shutdown_background();
-    result.unwrap_or_else(|error| fail(&error))
+    match wants_json {
+        true => report::with_error_as_json(result),
+        false => result.unwrap_or_else(|error| fail(&error)),
+    }
 }
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {

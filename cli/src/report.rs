@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::stderr::tell;
 use crate::stdout;
@@ -14,11 +14,22 @@ use crate::table::{Table, plain};
 pub(crate) struct Style {
     /// Print one line of JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 
     /// Show more columns; --json has them always
     #[arg(long)]
     verbose: bool,
+}
+
+/// The end of a command that prints JSON: an error that left nothing else to print is an object with the list `errors` alone, beside what stderr says.
+pub(crate) fn with_error_as_json(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        let error = plain(&format!("{error:#}"));
+        tell!("ackflow: {error}");
+        // Where it cannot be written either, stderr and the exit code say all there is to say.
+        let _ = stdout::write_to_reader(format!("{}\n", json!({ "errors": [error] })).as_bytes());
+        ExitCode::FAILURE
+    })
 }
 
 /// Results and failures, gathered until all is done.

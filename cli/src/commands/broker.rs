@@ -7,6 +7,7 @@ use ackflow_testkit::EmbeddedBroker;
 use anyhow::Context;
 
 use crate::connection::key_value;
+use crate::numbers::within;
 use crate::signals::Stop;
 use crate::stderr::tell;
 use crate::stdout::say;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     listen: SocketAddr,
 
     /// The finalized share.version: 0 switches share groups off
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i16).range(0..=1))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<i16>(0..=1), allow_negative_numbers = true)]
     share_version: i16,
 
     /// A broker setting of Kafka's, such as num.partitions=3

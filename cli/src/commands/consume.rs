@@ -11,6 +11,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::connection::{Connection, name_group};
+use crate::numbers::within;
 use crate::signals::Stop;
 use crate::stderr::tell;
 use crate::stdout;
@@ -34,11 +35,11 @@ pub(crate) struct Args {
     group: Option<String>,
 
     /// End after this many records
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = within(0..=u64::MAX), allow_negative_numbers = true)]
     max_messages: Option<u64>,
 
     /// End after this many milliseconds without a record
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = within(0..=u64::MAX), allow_negative_numbers = true)]
     timeout_ms: Option<u64>,
 
     /// Set where the group starts in partitions that it has not read yet (share.auto.offset.reset of the group)

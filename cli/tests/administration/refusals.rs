@@ -21,8 +21,14 @@ async fn words_that_mean_nothing_are_refused_before_a_broker_is_asked() {
         ("groups offsets g --from-file f --to-latest", "cannot be used with"),
         ("groups offsets g --from-file f --topic t", "cannot be used with"),
         ("groups offsets g --all-topics --to-latest --export --json", "cannot be used with"),
-        ("groups offsets g --all-topics --to-offset -1", "'-1'"),
+        (
+            "groups offsets g --all-topics --to-offset -5",
+            "'-5' for '--to-offset <OFFSET>': give a whole number from 0 to",
+        ),
         ("groups offsets g --all-topics --to-offset x", "'x'"),
+        ("groups offsets g --all-topics --shift-by x", "'x' for '--shift-by <RECORDS>': give a whole number from -"),
+        ("groups offsets g --all-topics --to-datetime -1", "2026-11-30T12:00:00.000"),
+        ("groups offsets g --all-topics --by-duration -PT1S", "PT30M"),
         ("groups offsets g --all-topics --to-datetime yesterday", "2026-11-30T12:00:00.000"),
         ("groups offsets g --all-topics --to-datetime 2026-02-30T00:00:00", "2026-11-30T12:00:00.000"),
         ("groups offsets g --all-topics --by-duration 1h30", "PT30M"),
@@ -33,7 +39,17 @@ async fn words_that_mean_nothing_are_refused_before_a_broker_is_asked() {
         ("groups configs g --add-config a=1,b", "KEY=VALUE"),
         ("topics create t --partitions 0", "'0'"),
         ("topics create t --partitions many", "'many'"),
-        ("topics create t --replication-factor -1", "'-1'"),
+        (
+            "topics create t --replication-factor -1",
+            "'-1' for '--replication-factor <COUNT>': give a whole number from 1 to",
+        ),
+        ("topics partitions t --partitions -3", "'-3' for '--partitions <COUNT>': give a whole number from 1 to"),
+        ("consume --topic t --max-messages -1", "'-1' for '--max-messages <COUNT>': give a whole number from 0 to"),
+        ("consume --topic t --timeout-ms -1", "'-1' for '--timeout-ms <MS>': give a whole number from 0 to"),
+        ("perf share-consume --topic t --num-records -1", "'-1' for '--num-records <COUNT>': give a whole number from"),
+        ("groups configs g --set a=1 --unset a", "--set a (or --add-config) and --unset a (or --delete-config)"),
+        ("topics configs t --add-config b=1,a=1 --delete-config c,a", "--set a (or --add-config) and --unset a"),
+        ("topics configs t --set a=1 --add-config a=2", "--set a (or --add-config) gives two values"),
         ("topics create t --replica-assignment 1:2,3", "same number of brokers"),
         ("topics create t --replica-assignment 1 --partitions 1", "cannot be used with"),
         ("topics create t --config retention.ms", "KEY=VALUE"),
@@ -95,6 +111,32 @@ async fn unreachable_broker_is_told_once_with_its_address() {
         assert_eq!(stderr.matches("Connection refused").count(), 1, "{stderr}");
         assert!(stderr.contains(&free), "{stderr}");
     }
+}
+
+// Mutation: cli/src/report.rs
+// - let _ = stdout::write_to_reader(format!("{}\n", json!({ "errors": [error] })).as_bytes());
+// + let _ = json!({ "errors": [error] });
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_with_json_that_could_do_nothing_says_so_in_json() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let impatient = "--command-property bootstrap.resolve.timeout.ms=1";
+    let everything = [
+        "groups list",
+        "groups configs g",
+        "groups offsets g --from-file no/such/file",
+        "topics describe --command-config no/such/file",
+        "topics partitions t --partitions 2",
+        "perf share-consume --topic t --num-records 1 --command-property no.such=1",
+    ];
+    for words in everything {
+        let output = with_stdin(&format!("{words} --json --bootstrap-server {free} {impatient}"), "").await;
+        let stderr = failure(1, &output);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let error = json["errors"][0].as_str().unwrap();
+        assert_eq!(stderr, format!("ackflow: {error}\n"), "{words}");
+        assert_eq!(json, serde_json::json!({ "errors": [error] }), "{words}");
+    }
+    assert!(with_stdin(&format!("groups list --bootstrap-server {free} {impatient}"), "").await.stdout.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,6 +14,7 @@ use ackflow_testkit::EmbeddedBroker;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+use crate::numbers::within;
 use crate::progress::Progress;
 use crate::stderr::tell;
 use crate::stdout::say;
@@ -29,16 +30,16 @@ const STALLED_AFTER: Duration = Duration::from_secs(30);
 #[command(after_help = "Example: ackflow demo --records 1000000 --json")]
 pub(crate) struct Args {
     /// How many records go through one partition
-    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..=50_000_000))]
+    #[arg(long, default_value_t = 200_000, value_parser = within::<u64>(1..=50_000_000), allow_negative_numbers = true)]
     records: u64,
 
     /// How many sink tasks share the partition
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(3..=100))]
+    #[arg(long, default_value_t = 4, value_parser = within::<u64>(3..=100), allow_negative_numbers = true)]
     tasks: u64,
 
     /// Print the result as one JSON line, last
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {

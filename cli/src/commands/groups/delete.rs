@@ -13,7 +13,7 @@ const COLUMNS: &[Column] = &[column("GROUP", "group")];
     Example: ackflow groups delete orders audit --bootstrap-server localhost:9092")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     groups: Several,

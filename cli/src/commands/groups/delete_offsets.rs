@@ -24,7 +24,7 @@ const COLUMNS: &[Column] = &[column("GROUP", "group"), column("TOPIC", "topic"),
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     group: One,

@@ -76,7 +76,7 @@ const CONSUMER_OFFSETS: &[Column] = &[
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     groups: Several,

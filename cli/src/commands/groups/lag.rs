@@ -41,7 +41,7 @@ const TOTALS: &[Column] = &[
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     groups: Several,

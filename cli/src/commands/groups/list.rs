@@ -30,7 +30,7 @@ const STATES: &[&str] = &[
     ackflow groups list --bootstrap-server localhost:9092 --state empty,dead --json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     /// Groups of these types alone
     #[arg(long = "type", value_name = "TYPE,..", value_enum, value_delimiter = ',', ignore_case = true)]

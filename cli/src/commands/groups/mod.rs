@@ -58,6 +58,30 @@ pub(crate) struct Configs {
     changes: configs::Changes,
 }
 
+impl Command {
+    /// What of it contradicts itself.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        match self {
+            Self::Configs(args) => args.changes.contradiction(),
+            _ => None,
+        }
+    }
+
+    /// Whether it prints JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        let common = match self {
+            Self::List(args) => &args.common,
+            Self::Describe(args) => &args.common,
+            Self::Lag(args) => &args.common,
+            Self::Offsets(args) => &args.common,
+            Self::DeleteOffsets(args) => &args.common,
+            Self::Delete(args) => &args.common,
+            Self::Configs(args) => &args.common,
+        };
+        common.wants_json()
+    }
+}
+
 pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::List(args) => list::run(args).await,

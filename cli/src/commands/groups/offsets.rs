@@ -14,6 +14,7 @@ use super::kind::Kind;
 use super::named::{One, not_there};
 use super::state;
 use crate::common::Common;
+use crate::numbers::within;
 use crate::report::Report;
 use crate::scope::{self, TopicScope, topic_scope};
 use crate::table::{Column, Table, column, json_only};
@@ -42,7 +43,7 @@ const COLUMNS: &[Column] = &[
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     group: One,
@@ -98,19 +99,19 @@ struct Target {
     to_current: bool,
 
     /// To the first record of this time or a later one: YYYY-MM-DDThh:mm:ss.sss, UTC unless a zone follows
-    #[arg(long, value_name = "TIME", value_parser = datetime)]
+    #[arg(long, value_name = "TIME", value_parser = datetime, allow_negative_numbers = true)]
     to_datetime: Option<i64>,
 
     /// To the first record that is no older than this: PnDTnHnMnS
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     by_duration: Option<Duration>,
 
     /// To this offset
-    #[arg(long, value_name = "OFFSET", value_parser = clap::value_parser!(i64).range(0..))]
+    #[arg(long, value_name = "OFFSET", value_parser = within(0..=i64::MAX), allow_negative_numbers = true)]
     to_offset: Option<i64>,
 
     /// So many records forward, or back if negative; of consumer groups alone
-    #[arg(long, value_name = "RECORDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RECORDS", value_parser = within(i64::MIN..=i64::MAX), allow_negative_numbers = true)]
     shift_by: Option<i64>,
 
     /// To what a file says for each partition, in lines of TOPIC,PARTITION,OFFSET such as --export prints

@@ -13,6 +13,14 @@ pub(crate) enum Command {
     ShareConsume(share_consume::Args),
 }
 
+impl Command {
+    /// Whether it prints its result as JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        let Self::ShareConsume(args) = self;
+        args.json
+    }
+}
+
 pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::ShareConsume(args) => share_consume::run(args).await,

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::stats::{HEADER, Stats};
 use crate::connection::{Connection, name_group};
+use crate::numbers::within;
 use crate::stderr::tell;
 use crate::stdout::say;
 
@@ -32,15 +33,15 @@ pub(crate) struct Args {
     group: Option<String>,
 
     /// How many records to consume
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = within(1..=u64::MAX), allow_negative_numbers = true)]
     num_records: u64,
 
     /// The longest time without a record, in milliseconds, before the run ends
-    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = within(0..=u64::MAX), allow_negative_numbers = true)]
     timeout: u64,
 
     /// How many share consumers share the work
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=200))]
+    #[arg(long, default_value_t = 1, value_parser = within::<u64>(1..=200), allow_negative_numbers = true)]
     threads: u64,
 
     /// Do not print the header line
@@ -52,12 +53,12 @@ pub(crate) struct Args {
     show_detailed_stats: bool,
 
     /// Milliseconds between two detailed lines
-    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MS", default_value_t = 5000, value_parser = within(1..=u64::MAX), allow_negative_numbers = true)]
     reporting_interval: u64,
 
     /// Print the result as one JSON line, last
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// What all consumers of the run have together.

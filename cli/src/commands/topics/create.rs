@@ -8,6 +8,7 @@ use ackflow_protocol::wire::ErrorCode;
 use super::named::Several;
 use crate::common::Common;
 use crate::connection::key_value;
+use crate::numbers::within;
 use crate::table::{Column, Table, column};
 
 const COLUMNS: &[Column] = &[
@@ -25,17 +26,17 @@ const COLUMNS: &[Column] = &[
     ackflow topics create audit --if-not-exists --config cleanup.policy=compact --bootstrap-server localhost:9092")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     topics: Several,
 
     /// How many partitions each has
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = within(1..=i32::MAX), allow_negative_numbers = true)]
     partitions: Option<i32>,
 
     /// How many replicas each partition has
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i16).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = within(1..=i16::MAX), allow_negative_numbers = true)]
     replication_factor: Option<i16>,
 
     /// The brokers that hold each partition, the preferred leader first: 1:2,2:3 for two partitions

@@ -15,7 +15,7 @@ const COLUMNS: &[Column] = &[column("TOPIC", "topic")];
     Example: ackflow topics delete orders --if-exists --bootstrap-server localhost:9092")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     topics: Several,

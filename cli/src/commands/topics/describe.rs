@@ -39,7 +39,7 @@ const PARTITIONS: &[Column] = &[
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     /// The topics; all where none is named
     #[arg(value_name = "TOPIC")]

@@ -13,7 +13,7 @@ const COLUMNS: &[Column] = &[column("TOPIC", "topic"), verbose("ID", "id"), verb
     ackflow topics list --bootstrap-server localhost:9092 --json | jq -r '.topics[].topic'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     /// Leave out Kafka's own topics, such as __share_group_state
     #[arg(long)]

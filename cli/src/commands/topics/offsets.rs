@@ -35,7 +35,7 @@ const AT: &[Column] = &[
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     topics: Topics,

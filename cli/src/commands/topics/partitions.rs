@@ -8,6 +8,7 @@ use anyhow::bail;
 use super::create::{Assignment, replica_assignment};
 use super::named::One;
 use crate::common::Common;
+use crate::numbers::within;
 use crate::table::{Column, Table, column};
 
 const COLUMNS: &[Column] = &[column("TOPIC", "topic"), column("BEFORE", "before"), column("#PARTITIONS", "partitions")];
@@ -20,13 +21,13 @@ const COLUMNS: &[Column] = &[column("TOPIC", "topic"), column("BEFORE", "before"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 
     #[command(flatten)]
     topic: One,
 
     /// How many it is to have, those that it has included
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = within(1..=i32::MAX), allow_negative_numbers = true)]
     partitions: i32,
 
     /// The brokers that hold each new partition, the preferred leader first: 1:2,2:3 for two of them

@@ -16,6 +16,7 @@ use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 
 use super::name;
+use crate::numbers::within;
 use crate::stderr::tell;
 use input::Input;
 use output::Output;
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     api: Option<String>,
 
     /// The version of those responses
-    #[arg(long, value_name = "VERSION", requires = "api")]
+    #[arg(long, value_name = "VERSION", requires = "api", value_parser = within(0..=i16::MAX), allow_negative_numbers = true)]
     api_version: Option<i16>,
 
     /// Look only at connections to this port, and take it for a broker's; several with repeated --port
