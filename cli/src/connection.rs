@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ackflow_client::{Admin, ClientConfig};
+use ackflow_client::config::{LONGEST_SETTINGS, read_text};
+use ackflow_client::{Admin, ClientConfig, ClientError};
+use ackflow_sink_runtime::config::{parse_properties, property_lines};
 use anyhow::{Context, bail};
 use clap::Args;
 
@@ -23,20 +25,54 @@ pub(crate) struct Connection {
     command_property: Vec<(String, String)>,
 }
 
+/// Client properties on their way into a configuration, and where they stand.
+#[derive(Debug)]
+pub(crate) struct Properties {
+    pub(crate) values: BTreeMap<String, String>,
+    /// `--command-config`, and the line of each key in it.
+    file: Option<(PathBuf, BTreeMap<String, usize>)>,
+}
+
+impl Properties {
+    /// Has the configuration read.
+    ///
+    /// # Errors
+    /// Those of `read`. One about a setting of the file names the file and the line.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&BTreeMap<String, String>) -> Result<T, ClientError>,
+    ) -> anyhow::Result<T> {
+        read(&self.values).map_err(|error| {
+            let line = |(file, lines): &(PathBuf, BTreeMap<String, usize>)| {
+                Some(format!("--command-config {}, line {}", file.display(), lines.get(error.setting()?)?))
+            };
+            match self.file.as_ref().and_then(line) {
+                Some(line) => anyhow::Error::new(error).context(line),
+                None => error.into(),
+            }
+        })
+    }
+}
+
 impl Connection {
     /// The client properties of the command line, `bootstrap.servers` among them.
-    pub(crate) fn properties(&self) -> anyhow::Result<BTreeMap<String, String>> {
-        let mut properties = match &self.command_config {
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read --command-config {}", path.display()))?;
-                ackflow_sink_runtime::config::parse_properties(&text)
-                    .with_context(|| format!("--command-config {}", path.display()))?
+    pub(crate) fn properties(&self) -> anyhow::Result<Properties> {
+        let mut properties = Properties { values: BTreeMap::new(), file: None };
+        if let Some(path) = &self.command_config {
+            let shown = path.display();
+            let text =
+                read_text(path, LONGEST_SETTINGS).with_context(|| format!("cannot read --command-config {shown}"))?;
+            properties.values = parse_properties(&text).with_context(|| format!("--command-config {shown}"))?;
+            properties.file = Some((path.clone(), property_lines(&text)));
+        }
+        let flag = ("bootstrap.servers".to_owned(), self.bootstrap_server.clone());
+        for (key, value) in self.command_property.iter().cloned().chain([flag]) {
+            // It stands in the file no more.
+            if let Some((_, lines)) = &mut properties.file {
+                lines.remove(&key);
             }
-            None => BTreeMap::new(),
-        };
-        properties.extend(self.command_property.iter().cloned());
-        properties.insert("bootstrap.servers".to_owned(), self.bootstrap_server.clone());
+            properties.values.insert(key, value);
+        }
         Ok(properties)
     }
 
@@ -44,8 +80,8 @@ impl Connection {
     /// Kafka's own tools.
     pub(crate) fn admin(&self) -> anyhow::Result<Admin> {
         let mut properties = self.properties()?;
-        properties.retain(|key, _| !OF_OTHER_CLIENTS.contains(&key.as_str()));
-        Ok(Admin::new(ClientConfig::from_properties(&properties)?))
+        properties.values.retain(|key, _| !OF_OTHER_CLIENTS.contains(&key.as_str()));
+        Ok(Admin::new(properties.read(ClientConfig::from_properties)?))
     }
 }
 
@@ -104,17 +140,13 @@ const OF_OTHER_CLIENTS: &[&str] = &[
 ];
 
 /// Names the group in client properties, which may name it themselves where `--group` does not.
-pub(crate) fn name_group(
-    properties: &mut BTreeMap<String, String>,
-    flag: Option<&str>,
-    default: &str,
-) -> anyhow::Result<()> {
-    match (flag, properties.get("group.id")) {
+pub(crate) fn name_group(properties: &mut Properties, flag: Option<&str>, default: &str) -> anyhow::Result<()> {
+    match (flag, properties.values.get("group.id")) {
         (Some(flag), Some(property)) if flag != property => {
             bail!("--group {flag} and group.id={property} name two groups; give one of them")
         }
         (None, Some(_)) => {}
-        (flag, _) => _ = properties.insert("group.id".to_owned(), flag.unwrap_or(default).to_owned()),
+        (flag, _) => _ = properties.values.insert("group.id".to_owned(), flag.unwrap_or(default).to_owned()),
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ struct Inner {
     reason: Cow<'static, str>,
     remedy: Cow<'static, str>,
     records: Option<RecordRange>,
+    setting: Option<Box<str>>,
 }
 
 /// Records of one partition, by their offsets.
@@ -96,6 +97,7 @@ impl ClientError {
             reason: reason.into(),
             remedy: Cow::Borrowed(""),
             records: None,
+            setting: None,
         }))
     }
 
@@ -110,7 +112,9 @@ impl ClientError {
 
     /// Setting `key` has a `value` that cannot work; secrets must not be passed as `value`.
     pub fn config(key: &str, value: &str, reason: &str, remedy: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(ErrorKind::Config, "reading the configuration", format!("{key}={value}: {reason}")).remedy(remedy)
+        Self::new(ErrorKind::Config, "reading the configuration", format!("{key}={value}: {reason}"))
+            .with(|inner| inner.setting = Some(key.into()))
+            .remedy(remedy)
     }
 
     /// The same error, which names the broker.
@@ -161,6 +165,11 @@ impl ClientError {
     /// The records that it is about, where it is about some: a batch that cannot be read.
     pub fn records(&self) -> Option<&RecordRange> {
         self.0.records.as_ref()
+    }
+
+    /// The key of the setting that cannot work, where it is about one.
+    pub fn setting(&self) -> Option<&str> {
+        self.0.setting.as_deref()
     }
 
     /// The code that the broker answered, where it is a broker's answer.

@@ -103,10 +103,10 @@ fn config(args: &Args) -> anyhow::Result<ShareConsumerConfig> {
     name_group(&mut properties, args.group.as_deref(), "console-share-consumer")?;
     if let Some(limit) = args.max_messages {
         // A record acquired and not printed would go back with one delivery attempt spent.
-        properties.entry("share.acquire.mode".to_owned()).or_insert_with(|| "record_limit".to_owned());
-        properties.entry("max.poll.records".to_owned()).or_insert_with(|| limit.clamp(1, 500).to_string());
+        properties.values.entry("share.acquire.mode".to_owned()).or_insert_with(|| "record_limit".to_owned());
+        properties.values.entry("max.poll.records".to_owned()).or_insert_with(|| limit.clamp(1, 500).to_string());
     }
-    Ok(ShareConsumerConfig::from_properties(&properties)?)
+    properties.read(ShareConsumerConfig::from_properties)
 }
 
 async fn print_records(consumer: &mut OwnedShareConsumer, args: &Args) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! `ackflow produce`: JSON lines in, records out.
 
 use std::collections::VecDeque;
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind, Read};
 use std::process::ExitCode;
 
 use ackflow_client::producer::{Producer, ProducerConfig, ProducerRecord};
@@ -18,6 +18,8 @@ use crate::stderr::tell;
 
 /// Lines read ahead of the producer.
 const LINES_AHEAD: usize = 1024;
+/// The longest line, in bytes: brokers take no request of more than 100 MiB, by default (`socket.request.max.bytes`).
+const LONGEST_LINE: u64 = 128 << 20;
 /// Delivery reports that may be outstanding before the oldest is awaited.
 const REPORTS_AHEAD: usize = 100_000;
 
@@ -40,7 +42,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let producer = Producer::new(ProducerConfig::from_properties(&args.connection.properties()?)?)?;
+    let producer = Producer::new(args.connection.properties()?.read(ProducerConfig::from_properties)?)?;
     let mut sent = 0;
     let result = send_lines(&producer, &args, &mut sent).await;
     // What was sent before a wrong line is sent: say so rather than leave it open.
@@ -84,17 +86,30 @@ async fn send_lines(producer: &Producer, args: &Args, sent: &mut u64) -> anyhow:
 fn stdin_lines() -> mpsc::Receiver<std::io::Result<Vec<u8>>> {
     let (send, receive) = mpsc::channel(LINES_AHEAD);
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().split(b'\n') {
-            let line = line.map(|mut line| {
-                line.pop_if(|byte| *byte == b'\r');
-                line
-            });
-            if send.blocking_send(line).is_err() {
+        let mut stdin = std::io::stdin().lock();
+        while let Some(line) = next_line(&mut stdin, LONGEST_LINE).transpose() {
+            let is_last = line.is_err();
+            if send.blocking_send(line).is_err() || is_last {
                 return;
             }
         }
     });
     receive
+}
+
+/// A line without its end; `None` at the end.
+fn next_line(from: &mut impl BufRead, limit: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    if from.take(limit.saturating_add(1)).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    let has_end = line.pop_if(|byte| *byte == b'\n').is_some();
+    if !has_end && line.len() as u64 > limit {
+        let reason = format!("a line is longer than {limit} bytes; a record is one line");
+        return Err(std::io::Error::new(ErrorKind::InvalidData, reason));
+    }
+    line.pop_if(|byte| *byte == b'\r');
+    Ok(Some(line))
 }
 
 fn record(line: Vec<u8>, args: &Args) -> anyhow::Result<ProducerRecord> {
@@ -161,4 +176,21 @@ fn headers(value: Value) -> anyhow::Result<Vec<(String, Option<Bytes>)>> {
             other => Err(anyhow!("header {other} is not [name, value]")),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_up_to_their_limit() {
+        let mut text = &b"abc\r\n\nabcd\nab"[..];
+        let mut next = || next_line(&mut text, 4).unwrap();
+        let lines: Vec<_> = std::iter::from_fn(&mut next).collect();
+        assert_eq!(lines, [&b"abc"[..], b"", b"abcd", b"ab"]);
+        for text in [&b"abcde"[..], b"abcde\n", b"abcdefgh"] {
+            let error = next_line(&mut &*text, 4).unwrap_err().to_string();
+            assert!(error.contains("longer than 4 bytes"), "{error}");
+        }
+    }
 }

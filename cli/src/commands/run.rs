@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ackflow_client::config::{LONGEST_SETTINGS, read_text};
 use ackflow_sink_runtime::{ConnectorConfig, Plugins, TaskState, TaskStatus, Worker, WorkerConfig};
 use anyhow::Context;
 
@@ -44,7 +45,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn worker_config(path: &Path) -> anyhow::Result<WorkerConfig> {
     let origin = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the worker's settings {origin}"))?;
+    let text =
+        read_text(path, LONGEST_SETTINGS).with_context(|| format!("cannot read the worker's settings {origin}"))?;
     Ok(WorkerConfig::from_properties(&text, &origin)?)
 }
 

@@ -82,6 +82,10 @@ async fn what_the_cluster_does_not_have_is_named() {
         ("groups offsets g --topic t:7 --to-offset 1", "topic t has no partition 7; it has 2"),
         ("groups offsets g --from-file no/such/file", "cannot read --from-file no/such/file"),
         ("groups offsets g --from-file Cargo.toml", "--from-file Cargo.toml: line 1"),
+        (
+            "groups offsets g --from-file /dev/zero",
+            "cannot read --from-file /dev/zero: it is longer than 67108864 bytes",
+        ),
         ("groups offsets g --type share --topic t --to-offset 1", "does not offer ListOffsets"),
         ("groups delete-offsets gone --topic t", "there is no group gone"),
         ("groups delete-offsets g --topic t:1", "forgets whole topics; use --topic t"),
@@ -156,6 +160,8 @@ async fn file_of_properties_is_kafkas_and_keeps_its_secrets() {
     for (properties, expected) in [
         ("request.timeout.ms=soon", "request.timeout.ms=soon"),
         ("request.timeout=5000", "did you mean request.timeout.ms?"),
+        ("client.id=a\n\nnovalue\n", "client.properties, line 3: reading the configuration: novalue=: no such setting"),
+        ("\u{feff}request.timeout.ms=soon", "client.properties, line 1: reading the configuration: request.timeout.ms"),
         ("security.protocol=TLS", "security.protocol=TLS"),
         ("a=\\u00g0", "client.properties"),
         (&format!("sasl.jaas.confg={jaas}"), "did you mean sasl.jaas.config?"),
@@ -170,6 +176,13 @@ async fn file_of_properties_is_kafkas_and_keeps_its_secrets() {
         assert!(stderr.contains(expected), "{properties}: {stderr}");
         assert!(!stderr.contains("hunter-2"), "{stderr}");
     }
+    std::fs::write(&file, "\u{feff}request.timeout.ms=5000\n").unwrap();
+    assert_eq!(site.table(&words).await, "TOPIC\nt\n");
+    // What the command line says stands in no line of the file.
+    let stderr = site.error(&format!("{words} --command-property request.timeout.ms=soon")).await;
+    assert!(stderr.contains("request.timeout.ms=soon") && !stderr.contains("line"), "{stderr}");
+    let endless = site.error("topics list --command-config /dev/zero").await;
+    assert!(endless.contains("--command-config /dev/zero: it is longer than 16777216 bytes"), "{endless}");
     let missing = site.error("topics list --command-config no/such/file").await;
     assert!(missing.contains("--command-config no/such/file"), "{missing}");
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use super::properties::property_lines;
 use super::{
     ConfigError, ConfigKey, ConfigProblem, connector_file,
     definition::{ConfigType, Validator},
@@ -27,6 +28,8 @@ pub enum Tolerance {
 pub struct ConnectorConfig {
     pub(crate) name: String,
     pub(crate) origin: String,
+    /// Where its keys stand, by line: in .properties.
+    pub(crate) lines: BTreeMap<String, usize>,
     /// `connector.class`.
     pub(crate) class: String,
     pub(crate) tasks_max: u32,
@@ -135,8 +138,7 @@ impl ConnectorConfig {
     /// # Errors
     /// A file that cannot be read, and everything that is wrong with it.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
-        let (entries, origin) = connector_file::read(path)?;
-        Self::from_entries(entries, &origin)
+        connector_file::read(path)
     }
 
     /// Reads JSON: a flat object of keys and values, or `{"name": .., "config": {..}}`. `origin` is what errors call it.
@@ -152,7 +154,12 @@ impl ConnectorConfig {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn from_properties(text: &str, origin: &str) -> Result<Self, ConfigError> {
-        Self::from_entries(connector_file::from_properties(text, origin)?, origin)
+        let entries = connector_file::from_properties(text, origin)?;
+        let lines = property_lines(text);
+        match Self::from_entries(entries, origin) {
+            Ok(config) => Ok(Self { lines, ..config }),
+            Err(error) => Err(error.at_lines(&lines)),
+        }
     }
 
     /// Of keys and values.
@@ -180,6 +187,7 @@ impl ConnectorConfig {
         keys.finish(|warnings| Self {
             name,
             origin: origin.to_owned(),
+            lines: BTreeMap::new(),
             class: values.string("connector.class").unwrap_or_default().to_owned(),
             tasks_max: values.number("tasks.max").and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
             topics,

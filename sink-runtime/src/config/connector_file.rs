@@ -1,26 +1,25 @@
 //! The two forms of a connector's file.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
+use ackflow_client::config::{LONGEST_SETTINGS, read_text};
 use serde_json::{Map, Value};
 
-use super::{ConfigError, ConfigProblem, parse_properties};
+use super::{ConfigError, ConfigProblem, ConnectorConfig, parse_properties};
 
 type Entries = BTreeMap<String, String>;
 
-/// Reads a file and gives what errors shall call it.
-pub(super) fn read(path: &Path) -> Result<(Entries, String), ConfigError> {
+/// Reads a file of either form.
+pub(super) fn read(path: &Path) -> Result<ConnectorConfig, ConfigError> {
     let origin = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = read_text(path, LONGEST_SETTINGS).map_err(|error| {
         one(&origin, ConfigProblem::new("file", Some(&origin), format!("cannot be read: {error}"), "check the path"))
     })?;
     let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let entries = if json || text.trim_start().starts_with('{') {
-        from_json(&text, &origin)
-    } else {
-        from_properties(&text, &origin)
-    }?;
-    Ok((entries, origin))
+    match json || text.trim_start().starts_with('{') {
+        true => ConnectorConfig::from_json(&text, &origin),
+        false => ConnectorConfig::from_properties(&text, &origin),
+    }
 }
 
 pub(super) fn from_properties(text: &str, origin: &str) -> Result<Entries, ConfigError> {

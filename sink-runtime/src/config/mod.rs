@@ -22,7 +22,7 @@ mod tests;
 pub use connector::{ConnectorConfig, Tolerance};
 pub use definition::{ConfigDef, ConfigDefault, ConfigKey, ConfigType, Validator};
 pub use problem::{ConfigError, ConfigProblem};
-pub use properties::{PropertiesError, parse_properties};
+pub use properties::{PropertiesError, parse_properties, property_lines};
 pub use share::{GroupSetting, LastDelivery, ShareConfig};
 pub use values::{ConfigValue, ConfigValues};
 pub use worker::WorkerConfig;

@@ -1,5 +1,6 @@
 //! What is wrong with a configuration.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use ackflow_client::ClientError;
@@ -7,6 +8,8 @@ use ackflow_client::ClientError;
 /// One thing that is wrong: the key, its value, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
+    /// The line of the file at which the entry of the key starts, from 1, where that is known: in .properties.
+    pub line: Option<usize>,
     /// The key, as it stands in the file.
     pub key: String,
     /// Its value; `None` if the key is missing. A secret's value is never here.
@@ -20,7 +23,7 @@ pub struct ConfigProblem {
 impl ConfigProblem {
     pub(crate) fn new(key: &str, value: Option<&str>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let value = value.map(|value| if is_secret(key) { HIDDEN.to_owned() } else { value.to_owned() });
-        Self { key: key.to_owned(), value, problem: problem.into(), remedy: remedy.into() }
+        Self { line: None, key: key.to_owned(), value, problem: problem.into(), remedy: remedy.into() }
     }
 }
 
@@ -29,12 +32,15 @@ impl ConfigProblem {
     pub(crate) fn of_client(keys: &str, error: &ClientError) -> Self {
         let text = error.to_string();
         let text = text.strip_prefix("reading the configuration: ").unwrap_or(&text);
-        Self { key: keys.to_owned(), value: None, problem: text.to_owned(), remedy: String::new() }
+        Self { line: None, key: keys.to_owned(), value: None, problem: text.to_owned(), remedy: String::new() }
     }
 }
 
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
         match &self.value {
             Some(value) => write!(f, "{} = {value}: {}", self.key, self.problem)?,
             None => write!(f, "{}: {}", self.key, self.problem)?,
@@ -53,6 +59,16 @@ pub struct ConfigError {
     pub origin: String,
     /// At least one.
     pub problems: Vec<ConfigProblem>,
+}
+
+impl ConfigError {
+    /// The same, which says where the keys stand.
+    pub(crate) fn at_lines(mut self, lines: &BTreeMap<String, usize>) -> Self {
+        for problem in &mut self.problems {
+            problem.line = lines.get(&problem.key).copied();
+        }
+        self
+    }
 }
 
 impl fmt::Display for ConfigError {

@@ -14,7 +14,7 @@ pub struct PropertiesError {
 
 /// Reads the format of `java.util.Properties`: `key=value`, `key: value` or `key value`; comments with `#` and `!`; a backslash at the end
 /// of a line continues it; `\t \n \r \f \\ \uXXXX` and any other escaped character. A key that stands twice has its last value. The text
-/// is UTF-8.
+/// is UTF-8, before which a byte order mark may stand.
 ///
 /// # Errors
 /// A `\u` that is not followed by four hexadecimal digits, or half of a surrogate pair.
@@ -28,10 +28,17 @@ pub fn parse_properties(text: &str) -> Result<BTreeMap<String, String>, Properti
     Ok(entries)
 }
 
+/// The line, from 1, at which the entry of each key starts: the last one, which counts. Keys that cannot be read are not there.
+pub fn property_lines(text: &str) -> BTreeMap<String, usize> {
+    let lines = logical_lines(text).into_iter();
+    lines.filter_map(|(line, entry)| Some((unescape(split(&entry).0).ok()?, line))).collect()
+}
+
 /// The entries of a file, each with the number of its first line: no blanks before it, no comments, continued lines joined.
 fn logical_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut open: Option<(usize, String)> = None;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_start_matches(BLANKS);
         if open.is_none() && (line.is_empty() || line.starts_with(['#', '!'])) {
@@ -145,6 +152,22 @@ mod tests {
     #[test]
     fn comments_and_empty_lines_are_passed_over() {
         assert_eq!(parsed("# x=1\n! y=2\n\n   \n  # z=3\na=#b"), entry("a", "#b"));
+    }
+
+    // Mutation: sink-runtime/src/config/properties.rs
+    // - let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // + let text = text.strip_prefix('\u{fffe}').unwrap_or(text);
+    #[test]
+    fn a_byte_order_mark_before_the_text_is_passed_over() {
+        assert_eq!(parsed("\u{feff}a=b"), entry("a", "b"));
+        assert_eq!(parsed("\u{feff}# x\na=b"), entry("a", "b"));
+        assert_eq!(parsed("a=b\n\u{feff}c=d").len(), 2, "further down it is a character");
+    }
+
+    #[test]
+    fn the_line_of_a_key_is_that_of_its_last_entry() {
+        let lines = property_lines("\u{feff}a=1\n# c\nb\\\n =2\na\\u0041 x\na:3\n\\u12=4");
+        assert_eq!(lines, BTreeMap::from([("a".to_owned(), 6), ("aA".to_owned(), 5), ("b".to_owned(), 3)]));
     }
 
     #[test]

@@ -14,12 +14,12 @@ fn worker(more: &str) -> Result<WorkerConfig, ConfigError> {
     WorkerConfig::from_properties(&format!("bootstrap.servers=a:1\n{more}"), "w.properties")
 }
 
-/// The only problem, as text.
+/// The only problem, as text, wherever it stands.
 #[track_caller]
 fn problem<T: std::fmt::Debug>(result: Result<T, ConfigError>) -> String {
     let problems = result.unwrap_err().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
-    problems[0].to_string()
+    ConfigProblem { line: None, ..problems[0].clone() }.to_string()
 }
 
 #[test]
@@ -304,6 +304,15 @@ fn a_bad_line_is_named() {
         problem(worker("x=\\u12")),
         "line 2: \\u12 is no character; write \\u and four hexadecimal digits; correct the line"
     );
+}
+
+#[test]
+fn what_is_wrong_with_a_key_names_its_line() {
+    let error = ConnectorConfig::from_properties("name=x\nconnector.class=file\n\n tasks.max = many", "c.properties");
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("line 4: tasks.max = many") && error.contains("\n  topics: "), "{error}");
+    let error = WorkerConfig::from_properties("bootstrap.servers=a:1\noffset.flush.interval.ms=0", "w.properties");
+    assert!(error.unwrap_err().to_string().contains("w.properties: line 2: offset.flush.interval.ms = 0"));
 }
 
 #[test]

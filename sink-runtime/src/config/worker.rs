@@ -7,7 +7,7 @@ use super::{
     definition::{ConfigType, Validator},
     keys::Keys,
     overrides::OverridePolicy,
-    parse_properties,
+    parse_properties, property_lines,
     settings::Settings,
     share::SHARE_KEYS,
 };
@@ -146,7 +146,7 @@ impl WorkerConfig {
                 "correct the line",
             )],
         })?;
-        Self::from_entries(entries, origin)
+        Self::from_entries(entries, origin).map_err(|error| error.at_lines(&property_lines(text)))
     }
 
     /// Of keys and values.

@@ -107,7 +107,7 @@ impl Worker {
 fn of_group(config: &ConnectorConfig, error: GroupError) -> StartError {
     match error {
         GroupError::Problems(problems) => {
-            StartError::Config(vec![ConfigError { origin: config.origin.clone(), problems }])
+            StartError::Config(vec![ConfigError { origin: config.origin.clone(), problems }.at_lines(&config.lines)])
         }
         GroupError::Client(error) => StartError::Client { connector: config.name.clone(), error },
     }
@@ -125,7 +125,7 @@ fn check_names(connectors: &[ConnectorConfig]) -> Result<(), StartError> {
             "give each its own name",
         )],
     };
-    let errors: Vec<_> = twice.map(error).collect();
+    let errors: Vec<_> = twice.map(|connector| error(connector).at_lines(&connector.lines)).collect();
     if errors.is_empty() { Ok(()) } else { Err(StartError::Config(errors)) }
 }
 
@@ -137,10 +137,10 @@ fn check_all(
 ) -> Result<Vec<Checked>, StartError> {
     let (mut checked, mut errors) = (Vec::new(), Vec::new());
     for config in connectors {
-        let origin = config.origin.clone();
+        let (origin, lines) = (config.origin.clone(), config.lines.clone());
         match check(worker, plugins, config) {
             Ok(connector) => checked.push(connector),
-            Err(problems) => errors.push(ConfigError { origin, problems }),
+            Err(problems) => errors.push(ConfigError { origin, problems }.at_lines(&lines)),
         }
     }
     if errors.is_empty() { Ok(checked) } else { Err(StartError::Config(errors)) }

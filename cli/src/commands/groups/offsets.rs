@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ackflow_client::Admin;
 use ackflow_client::admin::{IsolationLevel, OffsetSpec, TopicPartition};
+use ackflow_client::config::read_text;
 use anyhow::{Context, anyhow, bail};
 
 use super::csv;
@@ -178,8 +179,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     report.finish()
 }
 
+/// The longest file of offsets, in bytes: a million partitions with names of 50 letters.
+const LONGEST_FILE: u64 = 64 << 20;
+
 fn read(path: &Path, group: &str) -> anyhow::Result<BTreeMap<TopicPartition, i64>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read --from-file {}", path.display()))?;
+    let text = read_text(path, LONGEST_FILE).with_context(|| format!("cannot read --from-file {}", path.display()))?;
     csv::read(&text, group).map_err(|reason| anyhow!("--from-file {}: {reason}", path.display()))
 }
 

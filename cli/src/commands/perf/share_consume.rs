@@ -81,7 +81,7 @@ struct Count {
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut properties = args.connection.properties()?;
     name_group(&mut properties, args.group.as_deref(), "perf-share-consumer")?;
-    let config = ShareConsumerConfig::from_properties(&properties)?;
+    let config = properties.read(ShareConsumerConfig::from_properties)?;
     if !args.hide_header {
         say!("{HEADER}")?;
     }

@@ -14,6 +14,7 @@ use super::config::{Identity, Pem, TlsConfig, TlsVersions};
 use super::key;
 use super::provider::Provider;
 use super::verifier;
+use crate::config::{LONGEST_SETTINGS, read_bytes};
 use crate::error::ClientError;
 
 const TRUSTED: &str = "ssl.truststore.location";
@@ -181,7 +182,7 @@ pub(super) const PEM_REMEDY: &str = "give PEM text (-----BEGIN ...); a Java keys
 fn read(setting: &str, pem: &Pem) -> Result<Vec<u8>, ClientError> {
     match pem {
         Pem::Text(text) => Ok(text.reveal().as_bytes().to_vec()),
-        Pem::File(path) => std::fs::read(path).map_err(|error| {
+        Pem::File(path) => read_bytes(path, LONGEST_SETTINGS).map_err(|error| {
             unusable(setting, pem, &format!("it cannot be read: {error}"), "check the path and the rights of the file")
         }),
     }

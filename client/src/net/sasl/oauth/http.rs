@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::endpoint::Endpoint;
 use super::failure::Failure;
+use super::source::LONGEST_TOKEN;
 use crate::net::stream;
 
 /// An answer.
@@ -22,8 +23,8 @@ pub(super) struct Response {
     pub(super) body: Bytes,
 }
 
-/// The longest answer that is taken: tokens of many groups have some ten thousand bytes.
-const MAX_BODY: usize = 256 * 1024;
+/// The longest answer that is taken.
+const MAX_BODY: usize = LONGEST_TOKEN as usize;
 /// The longest head of an answer, and what is read at a time.
 const MAX_HEAD: usize = 64 * 1024;
 

@@ -9,7 +9,11 @@ use super::claims::remaining;
 use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::unsecured::Unsecured;
+use crate::config::read_text;
 use crate::net::sasl::token::Token;
+
+/// The longest token that is taken: those of many groups have some ten thousand bytes.
+pub(super) const LONGEST_TOKEN: u64 = 256 * 1024;
 
 /// One place that gives tokens.
 #[derive(Debug)]
@@ -33,7 +37,7 @@ impl Source {
         let (token, expires_in) = match self {
             Self::Endpoint(endpoint) => endpoint.fetch().await?,
             Self::File { path, extensions } => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
+                let text = read_text(path, LONGEST_TOKEN).map_err(|error| {
                     let remedy = "check the path in sasl.oauthbearer.token.endpoint.url and the rights of the file";
                     Failure::passing(format!("{self}: it cannot be read: {error}"), remedy)
                 })?;
