@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::config::{Credentials, Sasl};
+use super::heard::heard;
 use super::scram::{Hash, Scram};
 use super::token::{Token, TokenError};
 
@@ -50,7 +51,7 @@ impl Refusal {
     }
 
     pub(super) fn refused(error: &str) -> Self {
-        Self::new(format!("the broker said {error:?}"), Whose::Broker)
+        Self::new(format!("the broker said {:?}", heard(error, &[])), Whose::Broker)
     }
 
     pub(super) fn imposter() -> Self {
@@ -125,11 +126,21 @@ impl Exchange {
             Self::Scram(scram) => scram.next(message),
             Self::OAuthBearer(..) if message.is_empty() => Ok(None),
             // A JSON object with the reason (RFC 7628 §3.2.2), which has to be answered before the broker fails the authentication.
-            Self::OAuthBearer(_, said @ None) => {
-                *said = Some(String::from_utf8_lossy(&message[..message.len().min(200)]).into_owned());
+            Self::OAuthBearer(token, said @ None) => {
+                *said = Some(heard(&String::from_utf8_lossy(message), &[token.text.reveal()]));
                 Ok(Some(vec![1]))
             }
             Self::OAuthBearer(_, Some(said)) => Err(Refusal::refused(said)),
+        }
+    }
+
+    /// Text of the broker, as errors may show it.
+    pub(super) fn heard(&self, text: &str) -> String {
+        match self {
+            Self::Plain(credentials) => heard(text, &[credentials.password.reveal()]),
+            Self::OAuthBearer(token, _) => heard(text, &[token.text.reveal()]),
+            // The broker has not been told the password.
+            Self::Scram(_) => heard(text, &[]),
         }
     }
 

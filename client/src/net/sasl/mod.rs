@@ -2,6 +2,7 @@
 
 mod config;
 mod exchange;
+mod heard;
 #[cfg(feature = "oidc")]
 pub(crate) mod oauth;
 mod renewal;
@@ -55,7 +56,8 @@ async fn perform(
         let SaslAuthenticateResponse { error_code, error_message, auth_bytes, session_lifetime_ms } =
             transport.call(&request).await?;
         if let Err(code) = error_code.ok() {
-            return Err(denied(sasl, code, error_message.as_deref(), exchange.said()));
+            let message = error_message.map(|message| exchange.heard(&message));
+            return Err(denied(sasl, code, message.as_deref(), exchange.said()));
         }
         // SCRAM hashes the password thousands of times.
         let next = tokio::task::spawn_blocking(move || {

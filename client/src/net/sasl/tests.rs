@@ -87,15 +87,26 @@ async fn tokens_are_asked_for_and_what_the_broker_says_of_them_is_told() {
     let mut wire = peer.accept().await;
     let (_, first) = begin(&mut wire).await;
     assert_eq!(message(&first), "n,,\x01auth=Bearer s3cr3t\x01traceId=7\x01\x01");
-    wire.answer(&first, &said(r#"{"status":"invalid_token"}"#)).await;
+    let reason = format!(r#"{{"token":"s3cr3t","status":"invalid_token"}}{}"#, " ".repeat(1_000));
+    wire.answer(&first, &said(&reason)).await;
     let second = wire.request().await;
     assert_eq!(message(&second), "\x01");
-    let failed = SaslAuthenticateResponse { error_code: ErrorCode::SASL_AUTHENTICATION_FAILED, ..Default::default() };
+    let failed = SaslAuthenticateResponse {
+        error_code: ErrorCode::SASL_AUTHENTICATION_FAILED,
+        error_message: Some("s3cr3t\nis no token".into()),
+        ..Default::default()
+    };
     wire.answer(&second, &failed).await;
     let error = connecting.await.unwrap().unwrap_err();
     let text = error.to_string();
     assert_eq!(error.kind(), ErrorKind::Authentication);
-    assert!(text.contains("invalid_token") && text.contains("expired") && !text.contains("s3cr3t"), "{text}");
+    assert!(
+        text.contains("invalid_token")
+            && text.contains("([hidden] is no token; ")
+            && text.contains("expired")
+            && !text.contains("s3cr3t"),
+        "{text}"
+    );
 
     let none = || std::future::ready(Err::<Token, TokenError>("the issuer is down".into()));
     let connecting = connect(&peer, Sasl::OAuthBearer(Tokens(Arc::new(none))));

@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::http::{self, Response};
 use crate::config::Secret;
 use crate::net::config::Security;
+use crate::net::sasl::heard::heard;
 use crate::net::sasl::token::Token;
 
 /// The endpoint, and what it is to be asked with.
@@ -155,7 +156,7 @@ impl Endpoint {
     fn refused(&self, response: &Response, said: Option<&Value>) -> Failure {
         let said = ["error", "error_description"].into_iter().filter_map(|name| said?.get(name)?.as_str());
         // Some issuers repeat what they were asked with.
-        let said: Vec<_> = said.map(|text| self.masked(text)).collect();
+        let said: Vec<_> = said.map(|text| self.heard(text)).collect();
         let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(": ")) };
         let reason = format!("{self}: it answered {}{said}", response.status);
         match response.status {
@@ -171,11 +172,13 @@ impl Endpoint {
         }
     }
 
-    /// Text of the endpoint: short, on one line, and without the secret.
-    fn masked(&self, text: &str) -> String {
+    /// Text of the endpoint, as errors may show it: without what it was asked with, in any of the forms that it had on its way.
+    fn heard(&self, text: &str) -> String {
         let secret = self.client.secret.reveal();
-        let text = if secret.is_empty() { text.to_owned() } else { text.replace(secret, "[hidden]") };
-        text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
+        let authorization = self.client.authorization();
+        let (_, credentials) = authorization.split_once(' ').unwrap_or_default();
+        let query = self.target.path.split_once('?').map_or("", |(_, query)| query);
+        heard(text, &[secret, &urlencode(secret), credentials, query])
     }
 }
 
@@ -192,6 +195,31 @@ mod tests {
         assert_eq!((&*target.host, target.port, &*target.path), ("::1", 8080, "/"));
         for url in ["ftp://a/b", "/token", "https:///token", "http://me:hunter2@a/", "https://", ""] {
             assert!(!Target::parse(url).expect_err(url).contains("hunter2"));
+        }
+    }
+
+    // Mutation: client/src/net/sasl/oauth/endpoint.rs
+    // - heard(text, &[secret, &urlencode(secret), credentials, query])
+    // + heard(text, &[secret])
+    #[test]
+    fn what_an_issuer_repeats_of_what_it_was_asked_with_is_hidden() {
+        for is_urlencoded in [false, true] {
+            let endpoint = Endpoint {
+                target: Target::parse("http://a/token?key=hunter3").unwrap(),
+                client: Client { id: "me".into(), secret: Secret::new("hunt er/2"), scope: None, is_urlencoded },
+                extensions: BTreeMap::new(),
+                security: Security::default(),
+                connect_timeout: Duration::ZERO,
+                read_timeout: Duration::ZERO,
+            };
+            let authorization = endpoint.client.authorization();
+            let said = format!("hunt er/2 or hunt+er%2F2 or {authorization} at /token?key=hunter3\u{1b}[2J");
+            let expected = "[hidden] or [hidden] or Basic [hidden] at /token?[hidden] [2J";
+            assert_eq!(endpoint.heard(&said), expected);
+            let body = serde_json::json!({ "error": "e", "error_description": format!("{said}{}", "x".repeat(9_000)) });
+            let response = Response { status: StatusCode::UNAUTHORIZED, body: Default::default() };
+            let reason = endpoint.refused(&response, Some(&body)).reason;
+            assert!(reason.contains(expected) && reason.len() < 300 && !reason.contains("hunt"), "{reason}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::claims::remaining;
+use super::claims::{Useless, remaining};
 use super::endpoint::Endpoint;
 use super::failure::Failure;
 use super::unsecured::Unsecured;
@@ -54,9 +54,18 @@ impl Source {
             let remedy = "check what sasl.oauthbearer.token.endpoint.url names: a token is one word";
             return Err(Failure::lasting(format!("{self}: what it gives is no token"), remedy));
         }
-        let lasts = remaining(token.text.reveal(), expires_in, SystemTime::now()).ok_or_else(|| {
-            let remedy = "check the clock of this host, and how long the issuer lets tokens be valid";
-            Failure::passing(format!("{self}: the token that it gives has expired already"), remedy)
+        let lasts = remaining(token.text.reveal(), expires_in, SystemTime::now()).map_err(|useless| match useless {
+            Useless::Expired => {
+                let remedy = "check the clock of this host, and how long the issuer lets tokens be valid";
+                Failure::passing(format!("{self}: the token that it gives has expired already"), remedy)
+            }
+            Useless::NoTime => {
+                let remedy = "have the issuer write exp in seconds since 1970";
+                Failure::lasting(
+                    format!("{self}: exp of the token that it gives is no time that a broker knows"),
+                    remedy,
+                )
+            }
         })?;
         Ok((token, lasts))
     }

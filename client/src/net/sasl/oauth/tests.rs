@@ -192,6 +192,7 @@ async fn what_an_endpoint_says_instead_of_a_token_is_an_error_that_names_it() {
         (TokenAnswer::new(200, r#"{"access_token":""}"#), "what it gives is no token", false),
         (TokenAnswer::new(200, long), "its answer is longer than 262144 bytes", false),
         (TokenAnswer::token(&jwt("old", -5.0), 0), "has expired already", true),
+        (TokenAnswer::token(&jwt("odd", 1e30), 3600), "exp of the token that it gives is no time", false),
         (TokenAnswer::new(302, ""), "it answered 302", false),
         (TokenAnswer::new(404, ""), "it answered 404", false),
         (TokenAnswer::new(429, ""), "it answered 429", true),
