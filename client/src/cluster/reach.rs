@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::connections::{Failed, Role};
 use crate::error::{ClientError, ErrorKind};
+use crate::net::Repeats;
 
 /// How long a broker that the cluster names may be unreachable at the start. A broker that died a moment ago is named until
 /// its session with the cluster ends, by default after 9 s.
@@ -25,6 +26,8 @@ pub(crate) struct Reach {
     any: Attempts,
     coordinator: Attempts,
     session: Attempts,
+    /// Connections may be made and lost again all the time.
+    repeats: Repeats,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +42,7 @@ enum Attempts {
 impl Reach {
     pub(crate) fn new(patience: Duration, tells_losses: bool) -> Self {
         let never = Attempts::Never(None);
-        Self { patience, tells_losses, any: never, coordinator: never, session: never }
+        Self { patience, tells_losses, any: never, coordinator: never, session: never, repeats: Repeats::default() }
     }
 
     /// An attempt that began at `began` ended at `now`: the error that is due, if one is.
@@ -75,7 +78,10 @@ impl Reach {
                 due.then_some(error)
             }
             Attempts::Reached => {
-                tracing::warn!("{error}; trying again");
+                match self.repeats.is_news(now, &error.to_string()) {
+                    true => tracing::warn!("{error}; trying again"),
+                    false => tracing::debug!("{error}; trying again"),
+                }
                 *attempts = Attempts::Lost;
                 let tells = self.tells_losses && role == Role::Any || error.kind() == ErrorKind::Authentication;
                 tells.then_some(error)
@@ -118,6 +124,7 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::testing::Log;
 
     const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -197,6 +204,23 @@ mod tests {
             let now = start + Duration::from_secs(second);
             assert!(reach.attempted(Role::Any, now, now, failure()).is_none());
         }
+    }
+
+    // Mutation: client/src/cluster/reach.rs
+    // - match self.repeats.is_news(now, &error.to_string()) {
+    // + match self.repeats.is_news(now, &format!("{now:?}")) {
+    #[test]
+    fn the_log_hears_less_and_less_often_of_connections_that_are_made_and_lost_all_the_time() {
+        let log = Log::listen();
+        let start = Instant::now();
+        let mut reach = Reach::new(PATIENCE, false);
+        for second in 0..100 {
+            let now = start + Duration::from_secs(second);
+            reach.attempted(Role::Session(1), now, now, Ok(()));
+            reach.attempted(Role::Session(1), now, now, failure());
+        }
+        let lines = log.lines();
+        assert!(lines.len() == 2 && lines[0].contains("refused; trying again"), "{lines:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod owner;
 mod pool;
 mod queue;
 mod random;
+mod repeats;
 mod request;
 mod retries;
 pub(crate) mod sasl;
@@ -32,6 +33,7 @@ pub use pool::Pool;
 pub(crate) use pool::{NO_RECOVERY, address};
 pub(crate) use queue::{Answer, Inbox};
 pub(crate) use random::random;
+pub(crate) use repeats::Repeats;
 pub(crate) use retries::Retries;
 pub use sasl::{Credentials, Sasl, Token, TokenError, TokenFuture, TokenProvider, Tokens};
 #[cfg(feature = "tls")]

@@ -110,3 +110,40 @@ pub(crate) fn all_versions() -> ApiVersionsResponse {
         ..Default::default()
     }
 }
+
+/// What this thread tells the log, warnings and errors, as long as this is there.
+pub(crate) struct Log {
+    text: Text,
+    _listens: tracing::subscriber::DefaultGuard,
+}
+
+#[derive(Clone, Default)]
+struct Text(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    pub(crate) fn listen() -> Self {
+        let text = Text::default();
+        let writer = text.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_max_level(tracing::Level::WARN)
+            .with_writer(move || writer.clone())
+            .finish();
+        Self { text, _listens: tracing::subscriber::set_default(subscriber) }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        String::from_utf8_lossy(&self.text.0.lock().unwrap()).lines().map(str::to_owned).collect()
+    }
+}

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::refresh::Refresh;
 use super::source::Source;
 use crate::net::sasl::token::{Token, TokenFuture, TokenProvider};
-use crate::net::{Backoff, random};
+use crate::net::{Backoff, Repeats, random};
 
 /// A provider of tokens that asks its source as seldom as it can.
 ///
@@ -141,11 +141,12 @@ impl TokenProvider for Keeper {
 
 /// Asks, and asks again when it is time.
 async fn keep(shared: Arc<Shared>) {
-    let mut failures = 0;
+    let (mut failures, mut repeats) = (0, Repeats::default());
     loop {
         let next = match shared.source.fetch().await {
             Ok((token, lasts)) => {
                 failures = 0;
+                repeats = Repeats::default();
                 tracing::debug!(source = %shared.source, ?lasts, "got a token");
                 let next = Instant::now() + shared.refresh.pause(lasts, random());
                 shared.state.send_replace(State { held: Some(Held::new(token, lasts)), failed: None });
@@ -153,7 +154,10 @@ async fn keep(shared: Arc<Shared>) {
             }
             Err(failure) => {
                 failures += 1;
-                tracing::warn!(%failure, "there is no new token");
+                match repeats.is_news(Instant::now().into_std(), &failure.to_string()) {
+                    true => tracing::warn!(%failure, "there is no new token"),
+                    false => tracing::debug!(%failure, "there is no new token"),
+                }
                 let next = Instant::now() + shared.pause(failures);
                 shared.state.send_modify(|state| state.failed = Some((failure, next)));
                 next

@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::*;
 use crate::config::Secret;
 use crate::net::sasl::token::{Token, TokenProvider};
+use crate::net::testing::Log;
 use crate::net::{Backoff, Security};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -180,6 +181,26 @@ async fn row_64_an_endpoint_that_refuses_is_asked_seldom_and_told_with_the_remed
     let before = endpoint.asked().len();
     sleep(PAUSE * 5).await;
     assert!(endpoint.asked().len() <= before + 1, "where nobody wants a token, nobody asks for one");
+}
+
+// Mutation: client/src/net/sasl/oauth/keeper.rs
+// - match repeats.is_news(Instant::now().into_std(), &failure.to_string()) {
+// + match repeats.is_news(Instant::now().into_std(), &failures.to_string()) {
+#[tokio::test]
+async fn the_log_hears_once_of_an_endpoint_that_fails_in_the_same_way_again_and_again() {
+    let endpoint = TokenEndpoint::start(|before| match before {
+        0..3 => TokenAnswer::new(503, ""),
+        _ => TokenAnswer::new(500, ""),
+    });
+    let endpoint = endpoint.await.unwrap();
+    let log = Log::listen();
+    let keeper = keeper(&endpoint);
+    while endpoint.asked().len() < 6 {
+        get(&keeper).await.unwrap_err();
+        sleep(Duration::from_millis(10)).await;
+    }
+    let (lines, of) = (log.lines(), |what: &str| log.lines().iter().filter(|line| line.contains(what)).count());
+    assert_eq!((of("WARN"), of("answered 503"), of("answered 500")), (2, 1, 1), "{lines:?}");
 }
 
 #[tokio::test]
