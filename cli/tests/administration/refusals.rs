@@ -117,9 +117,6 @@ async fn unreachable_broker_is_told_once_with_its_address() {
     }
 }
 
-// Mutation: cli/src/report.rs
-// - let _ = stdout::write_to_reader(format!("{}\n", json!({ "errors": [error] })).as_bytes());
-// + let _ = json!({ "errors": [error] });
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_with_json_that_could_do_nothing_says_so_in_json() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
