@@ -12,6 +12,7 @@ use ackflow_protocol::messages::offset_fetch::{OffsetFetchRequest, OffsetFetchRe
 use ackflow_protocol::wire::{ApiKey, ErrorCode};
 
 use super::leaders::{by_topic, indexes_by_topic};
+use super::offsets::from_zero;
 use super::routed::Asked;
 use super::{Admin, IsolationLevel, OffsetSpec, Results, result};
 use crate::error::ClientError;
@@ -105,14 +106,19 @@ impl Admin {
     /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
-    /// [`ClientError`] where there is no answer. Offsets may have been set nevertheless. A group with members has the error UNKNOWN_MEMBER_ID, by
-    /// partition.
+    /// [`ClientError`] where there is no answer. Offsets may have been set nevertheless. By partition: UNKNOWN_MEMBER_ID where the group has members, and
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) of an offset below 0, which a broker would take for the end of what was committed.
     pub async fn alter_consumer_group_offsets<O: Into<CommittedOffset>>(
         &self,
         group: &str,
         offsets: impl IntoIterator<Item = (TopicPartition, O)>,
     ) -> Result<Results<TopicPartition, ()>, ClientError> {
-        let offsets: BTreeMap<_, CommittedOffset> = offsets.into_iter().map(|(p, offset)| (p, offset.into())).collect();
+        let offsets = offsets.into_iter().map(|(partition, offset)| (partition, offset.into()));
+        let remedy = "choose an offset from 0, or take it away by delete_consumer_group_offsets";
+        let (offsets, mut results) = from_zero(offsets, |offset: &CommittedOffset| offset.offset, remedy);
+        if offsets.is_empty() {
+            return Ok(results);
+        }
         let partition = |(partition_index, offset): (i32, &CommittedOffset)| OffsetCommitRequestPartition {
             partition_index,
             committed_offset: offset.offset,
@@ -129,14 +135,15 @@ impl Admin {
             topics: by_topic(&offsets).into_iter().map(topic).collect(),
             ..Default::default()
         };
-        self.at_group(group, NEWEST_BY_NAME, request, |asked, response| {
+        let set = self.at_group(group, NEWEST_BY_NAME, request, |asked, response| {
             let codes = response.topics.iter().flat_map(|topic| {
                 let key = |index| TopicPartition::new(topic.name.as_str(), index);
                 topic.partitions.iter().map(move |p| (key(p.partition_index), p.error_code))
             });
             by_partition(codes, asked, &|partition| format!("setting the offset of {partition} of group {group}"))
-        })
-        .await
+        });
+        results.append(&mut set.await?);
+        Ok(results)
     }
 
     /// Takes offsets of partitions away from a consumer group (OffsetDelete). A partition of a topic that the group is subscribed to has the error

@@ -1,10 +1,13 @@
 //! Offsets of partitions by what is wanted there: the start, the end, a time. The leader of a partition knows them.
 
+use std::collections::BTreeMap;
+
 use ackflow_protocol::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsTopic,
 };
 
 use super::{Admin, Results, result};
+use crate::error::{ClientError, ErrorKind};
 use crate::share::TopicPartition;
 
 /// Which offset of a partition.
@@ -115,4 +118,25 @@ fn listed(found: &ListOffsetsPartitionResponse) -> ListedOffset {
         timestamp: Some(found.timestamp).filter(|timestamp| *timestamp >= 0),
         leader_epoch: Some(found.leader_epoch).filter(|epoch| *epoch >= 0),
     }
+}
+
+/// The offsets that a group can have, and the refusal of each that it cannot: to a broker an offset below 0 says that there is none any more, so it
+/// answers that all is well and forgets what was committed.
+pub(super) fn from_zero<O>(
+    offsets: impl IntoIterator<Item = (TopicPartition, O)>,
+    offset: impl Fn(&O) -> i64,
+    remedy: &'static str,
+) -> (BTreeMap<TopicPartition, O>, Results<TopicPartition, ()>) {
+    let (mut settable, mut refused) = (BTreeMap::new(), Results::new());
+    for (partition, wanted) in offsets {
+        let below = offset(&wanted);
+        if below >= 0 {
+            settable.insert(partition, wanted);
+            continue;
+        }
+        let doing = format!("setting the offset of {partition}");
+        let error = ClientError::new(ErrorKind::Invalid, doing, format!("{below} is below 0")).remedy(remedy);
+        refused.insert(partition, Err(error));
+    }
+    (settable, refused)
 }

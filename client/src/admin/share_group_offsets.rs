@@ -1,7 +1,5 @@
 //! Offsets of share groups. The group's coordinator keeps them.
 
-use std::collections::BTreeMap;
-
 use ackflow_protocol::messages::alter_share_group_offsets::{
     AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsRequestPartition, AlterShareGroupOffsetsRequestTopic,
 };
@@ -14,6 +12,7 @@ use ackflow_protocol::messages::describe_share_group_offsets::{
 use ackflow_protocol::wire::Uuid;
 
 use super::leaders::by_topic;
+use super::offsets::from_zero;
 use super::routed::Asked;
 use super::{Admin, Results, result};
 use crate::error::{ClientError, ErrorKind};
@@ -76,13 +75,17 @@ impl Admin {
     ///
     /// # Errors
     /// [`ClientError`] where there is no answer, or the coordinator refuses the whole call, as where the group has members. Offsets may have been set
-    /// nevertheless.
+    /// nevertheless. By partition: [`ErrorKind::Invalid`] of an offset below 0.
     pub async fn alter_share_group_offsets(
         &self,
         group: &str,
         offsets: impl IntoIterator<Item = (TopicPartition, i64)>,
     ) -> Result<Results<TopicPartition, ()>, ClientError> {
-        let offsets: BTreeMap<_, _> = offsets.into_iter().collect();
+        let remedy = "choose an offset from 0, or have the group forget the topic by delete_share_group_offsets";
+        let (offsets, mut results) = from_zero(offsets, |offset: &i64| *offset, remedy);
+        if offsets.is_empty() {
+            return Ok(results);
+        }
         let partition = |(partition_index, start_offset): (i32, &i64)| AlterShareGroupOffsetsRequestPartition {
             partition_index,
             start_offset: *start_offset,
@@ -95,7 +98,7 @@ impl Admin {
             group_id: group.to_owned(),
             topics: by_topic(&offsets).into_iter().map(topic).collect(),
         };
-        self.at_group(group, i16::MAX, request, |asked, response| {
+        let set = self.at_group(group, i16::MAX, request, |asked, response| {
             let doing = || format!("setting offsets of share group {group}");
             result((), doing, asked.connection, response.error_code, response.error_message.as_deref())?;
             let mut results = Results::new();
@@ -109,8 +112,9 @@ impl Admin {
                 }
             }
             Ok(results)
-        })
-        .await
+        });
+        results.append(&mut set.await?);
+        Ok(results)
     }
 
     /// Has a share group that has no members forget topics (DeleteShareGroupOffsets): if it reads them again, it begins as a new group does.

@@ -18,6 +18,7 @@ use ackflow_protocol::messages::offset_commit::{
 use ackflow_protocol::wire::{ApiKey, ErrorCode};
 
 use super::*;
+use crate::error::ErrorKind;
 use crate::net::testing::{Peer, Received, Wire, all_versions};
 
 /// A cluster of two brokers that are played, of which one leads, and coordinates, everything.
@@ -29,6 +30,8 @@ struct Cluster {
     really: AtomicU16,
     /// The requests, with the index of the broker.
     asked: Mutex<Vec<(u16, ApiKey)>>,
+    /// The offsets that were to be committed.
+    committed: Mutex<Vec<i64>>,
 }
 
 impl Cluster {
@@ -102,6 +105,8 @@ impl Cluster {
             ApiKey::OFFSET_COMMIT => {
                 let error_code = refused(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
                 let topics = request.decode::<OffsetCommitRequest>().topics.into_iter().map(|topic| {
+                    let offsets = topic.partitions.iter().map(|p| p.committed_offset);
+                    self.committed.lock().unwrap().extend(offsets);
                     let partition = |partition_index| OffsetCommitResponsePartition { partition_index, error_code };
                     let partitions = topic.partitions.iter().map(|p| partition(p.partition_index)).collect();
                     OffsetCommitResponseTopic { name: topic.name, partitions, ..Default::default() }
@@ -171,6 +176,31 @@ async fn offsets_that_the_coordinator_is_not_ready_for_are_set_once_it_is() {
     let results = admin.alter_consumer_group_offsets("g", offsets).await.unwrap();
     assert!(results.len() == 2 && results.values().all(Result::is_ok), "{results:?}");
     assert_eq!(cluster.asked(ApiKey::OFFSET_COMMIT), [0, 1]);
+}
+
+// Mutation: client/src/admin/offsets.rs
+// - if below >= 0 {
+// + if below >= -1 {
+#[tokio::test]
+async fn an_offset_below_zero_is_refused_before_anything_is_sent_and_keeps_no_other_back() {
+    let (cluster, admin) = Cluster::start(0).await;
+    let at = |index, offset: i64| (TopicPartition::new("t", index), offset);
+    let results = admin.alter_consumer_group_offsets("g", [at(0, -1), at(1, 6), at(2, -7)]).await.unwrap();
+    assert!(results.len() == 3 && results[&at(1, 0).0].is_ok(), "{results:?}");
+    let error = results[&at(2, 0).0].as_ref().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    for said in ["t-2", "-7 is below 0", "delete_consumer_group_offsets"] {
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    assert_eq!(cluster.committed.lock().unwrap()[..], [6]);
+
+    let results = admin.alter_consumer_group_offsets("g", [at(0, -1)]).await.unwrap();
+    assert_eq!(results[&at(0, 0).0].as_ref().unwrap_err().kind(), ErrorKind::Invalid);
+    // The cluster would panic at a request about share groups.
+    let results = admin.alter_share_group_offsets("g", [at(0, -1)]).await.unwrap();
+    let error = results[&at(0, 0).0].as_ref().unwrap_err();
+    assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("delete_share_group_offsets"), "{error}");
+    assert_eq!(cluster.asked(ApiKey::OFFSET_COMMIT), [0]);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Consumer groups of both protocols, and their offsets.
 
+use ackflow_client::ErrorKind;
 use ackflow_client::admin::{CommittedOffset, RecordsToDelete};
 use ackflow_protocol::wire::ErrorCode;
 
@@ -69,6 +70,11 @@ async fn real_kafka_offsets_of_a_consumer_group_are_set_listed_and_deleted() {
     assert!(set[&partition(&name, 0)].is_ok() && set[&partition(&name, 1)].is_ok(), "{set:?}");
     let unknown = set[&partition(&name, 9)].as_ref().unwrap_err();
     assert_eq!(unknown.code(), Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+
+    // The broker would take each for the end of what was committed, and say that all is well.
+    let below = [(partition(&name, 0), -1), (partition(&name, 1), -7)];
+    let refused = admin.alter_consumer_group_offsets(&group, below).await.unwrap();
+    assert!(refused.values().all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::Invalid), "{refused:?}");
 
     let listed = admin.list_consumer_group_offsets(&group).await.unwrap();
     assert_eq!(listed.len(), 2);
