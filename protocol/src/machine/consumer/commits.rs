@@ -105,6 +105,11 @@ impl ConsumerMachine {
 
     fn commit_within(&mut self, now: Instant, mut offsets: Offsets, timeout: Duration, is_own: bool) -> CallId {
         let id = self.calls.next_id();
+        // Also where there is nothing to commit: the next call would fail all the same.
+        if self.group.is_none() {
+            self.refuse(id, ConsumerFault::NoGroup);
+            return id;
+        }
         if let Some((partition, said)) = offsets.iter().find(|(_, said)| said.offset < 0) {
             let fault = ConsumerFault::BelowZero { partition: partition.clone(), offset: said.offset };
             if !is_own {
@@ -116,10 +121,6 @@ impl ConsumerMachine {
         }
         if offsets.is_empty() {
             self.tell(ConsumerEvent::Answered { id, result: Ok(Answer::Committed(offsets)) });
-            return id;
-        }
-        if self.group.is_none() {
-            self.refuse(id, ConsumerFault::NoGroup);
             return id;
         }
         let left = offsets.into_iter().map(|(partition, offset)| {

@@ -306,10 +306,14 @@ fn without_a_membership_offsets_are_committed_as_nobody() {
 fn without_a_group_nothing_can_be_committed() {
     let mut rig = Rig::with(&[1], |options| options.group_id = None);
     rig.machine.assign(rig.now, &[partition(0)], 1);
-    rig.machine.commit(rig.now, Some([(partition(0), OffsetAndMetadata::new(3))].into()));
-    rig.drain();
-    let kind = rig.answers.pop().unwrap().1.unwrap_err().kind;
-    assert_eq!(kind, MachineErrorKind::Consumer(ConsumerFault::NoGroup));
+    // Nothing was handed out, nothing is said, or something is.
+    for offsets in [None, Some(Offsets::new()), Some([(partition(0), OffsetAndMetadata::new(3))].into())] {
+        let id = rig.machine.commit(rig.now, offsets);
+        rig.drain();
+        let (answered, result) = rig.answers.pop().unwrap();
+        let kind = result.unwrap_err().kind;
+        assert_eq!((answered, kind), (id, MachineErrorKind::Consumer(ConsumerFault::NoGroup)));
+    }
 }
 
 // Mutation: protocol/src/machine/consumer/commits.rs
