@@ -239,6 +239,8 @@ impl Handle {
         self.metrics.poll_ends();
         let pieces = polled.unwrap_or_else(|_| Ok(Vec::new()))?;
         self.metrics.consumed(pieces.iter().map(|piece| piece.records).sum());
+        let lags = pieces.iter().filter_map(|piece| self.waiting.lag(&piece.source.partition));
+        lags.for_each(|lag| self.metrics.lags(lag));
         Ok(pieces)
     }
 

@@ -11,13 +11,16 @@ use super::registry::Builder;
 use super::sensor::{Sensor, Stat};
 use crate::config::ClientConfig;
 use crate::error::ErrorKind;
-use crate::net::{Connected, Disconnected, Hooks, Requested};
+use crate::net::{Connected, Disconnected, Hooks, Reauthenticated, Requested};
 
 /// Counts what the connections of a client do. Sensors of single APIs can be added.
 pub(super) struct ConnectionMetrics {
     created: Arc<Sensor>,
     closed: Arc<Sensor>,
+    authenticated: Arc<Sensor>,
     refused: Arc<Sensor>,
+    reauthenticated: Arc<Sensor>,
+    refused_again: Arc<Sensor>,
     requests: Arc<Sensor>,
     responses: Arc<Sensor>,
     latencies: Vec<(ApiKey, Arc<Sensor>)>,
@@ -36,6 +39,15 @@ impl ConnectionMetrics {
         });
         let refused =
             builder.sensor(group, &counted!("failed-authentication", "Connections that failed authentication"));
+        let authenticated =
+            builder.sensor(group, &counted!("successful-authentication", "Connections of TLS or SASL established"));
+        let renewals = [
+            counted!("successful-reauthentication", "Sessions renewed on their connection"),
+            measured!("reauthentication-latency", "the time of a renewal, in ms"),
+        ];
+        let reauthenticated = builder.sensor(group, renewals.as_flattened());
+        let refused_again =
+            builder.sensor(group, &counted!("failed-reauthentication", "Sessions whose renewal was refused"));
         let requests = [
             counted!("request", "Requests answered"),
             measured!("request-size", "bytes of a request"),
@@ -44,7 +56,8 @@ impl ConnectionMetrics {
         let responses = [counted!("response", "Responses received"), summed!("incoming-byte", "Bytes of responses")];
         let (requests, responses) =
             (builder.sensor(group, requests.as_flattened()), builder.sensor(group, responses.as_flattened()));
-        Self { created, closed, refused, requests, responses, latencies: Vec::new() }
+        let latencies = Vec::new();
+        Self { created, closed, authenticated, refused, reauthenticated, refused_again, requests, responses, latencies }
     }
 
     /// A sensor takes how many milliseconds each answer to an API takes.
@@ -68,8 +81,22 @@ pub(crate) fn watch_admin(config: &mut ClientConfig) -> Metrics {
 impl Hooks for ConnectionMetrics {
     fn connected(&self, event: &Connected<'_>) {
         match event.result {
-            Ok(()) => self.created.record(1.0),
+            Ok(()) => {
+                self.created.record(1.0);
+                // As Kafka's selector: of PLAINTEXT there is nothing to authenticate.
+                if event.authenticates {
+                    self.authenticated.record(1.0);
+                }
+            }
             Err(error) if error.kind() == ErrorKind::Authentication => self.refused.record(1.0),
+            Err(_) => {}
+        }
+    }
+
+    fn reauthenticated(&self, event: &Reauthenticated<'_>) {
+        match event.result {
+            Ok(()) => self.reauthenticated.record_millis(event.took),
+            Err(error) if error.kind() == ErrorKind::Authentication => self.refused_again.record(1.0),
             Err(_) => {}
         }
     }

@@ -13,9 +13,11 @@ use super::membership::Membership;
 use super::named::{counted, measured};
 use super::polls::Polls;
 use super::registry::Builder;
+use super::sensor::{Sensor, Stat};
 use crate::config::ClientConfig;
 
 const CONSUMER: &str = "consumer-metrics";
+const FETCH: &str = "consumer-fetch-manager-metrics";
 const COORDINATOR: &str = "consumer-coordinator-metrics";
 
 /// What a consumer measures.
@@ -23,6 +25,7 @@ const COORDINATOR: &str = "consumer-coordinator-metrics";
 pub(crate) struct ConsumerMetrics {
     metrics: Metrics,
     fetches: Fetches,
+    lag: Arc<Sensor>,
     membership: Membership,
     assigned: Arc<AtomicUsize>,
     polls: Polls,
@@ -34,7 +37,9 @@ impl ConsumerMetrics {
         let measured = config.metrics.clone();
         let mut builder = Builder::new(&config.net.client_id, &measured);
         let mut connections = ConnectionMetrics::new(&mut builder, CONSUMER);
-        let fetches = Fetches::new(&mut builder, &mut connections, "consumer-fetch-manager-metrics", ApiKey::FETCH);
+        let fetches = Fetches::new(&mut builder, &mut connections, FETCH, ApiKey::FETCH);
+        let lag = ("records-lag-max", "The largest: records behind the end of a partition after a poll.", Stat::Max);
+        let lag = builder.sensor(FETCH, &[lag]);
         let heartbeats = (COORDINATOR, ApiKey::CONSUMER_GROUP_HEARTBEAT);
         let membership = Membership::new(&mut builder, &mut connections, heartbeats);
         let commits = [counted!("commit", "Commits"), measured!("commit-latency", "the time of a commit, in ms")];
@@ -47,7 +52,7 @@ impl ConsumerMetrics {
         });
         config.net.hooks.push(Arc::new(connections));
         let polls = Polls::new(&mut builder, CONSUMER);
-        Self { metrics: builder.build(), fetches, membership, assigned, polls }
+        Self { metrics: builder.build(), fetches, lag, membership, assigned, polls }
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -64,6 +69,11 @@ impl ConsumerMetrics {
     /// Records were handed to the application.
     pub(crate) fn consumed(&self, records: u32) {
         self.fetches.consumed(records);
+    }
+
+    /// So many records lie behind those that were handed out of a partition.
+    pub(crate) fn lags(&self, records: i64) {
+        self.lag.record(records as f64);
     }
 
     /// The assignment is another one, of so many partitions.

@@ -48,6 +48,17 @@ pub struct Security {
     pub sasl: Option<Sasl>,
 }
 
+impl Security {
+    /// Whether brokers, clients or both have to show who they are.
+    pub(super) fn authenticates(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return true;
+        }
+        self.sasl.is_some()
+    }
+}
+
 impl Default for NetConfig {
     fn default() -> Self {
         Self {

@@ -63,9 +63,10 @@ impl Connection {
         let opened = open(&broker, (host, port), config, meant).instrument(span).await;
         let result = opened.as_ref().map(drop);
         let versions = opened.as_ref().ok().map(|opened| &*opened.versions);
-        config
-            .hooks
-            .tell(|hooks| hooks.connected(&Connected { broker: &broker, took: began.elapsed(), result, versions }));
+        let authenticates = config.security.authenticates();
+        config.hooks.tell(|hooks| {
+            hooks.connected(&Connected { broker: &broker, took: began.elapsed(), result, authenticates, versions });
+        });
         let opened = opened?;
         let queue = Arc::new(Queue::new(broker.clone(), config.hooks.clone()));
         queue.throttle(opened.versions.throttle);

@@ -20,6 +20,11 @@ pub trait Hooks: Send + Sync {
         let _ = event;
     }
 
+    /// A connection has authenticated again before its session ended (KIP-368), or could not.
+    fn reauthenticated(&self, event: &Reauthenticated<'_>) {
+        let _ = event;
+    }
+
     /// A connection that was made has ended.
     fn disconnected(&self, event: &Disconnected<'_>) {
         let _ = event;
@@ -46,6 +51,8 @@ pub struct Connected<'a> {
     pub took: Duration,
     /// Why there is no connection, where there is none.
     pub result: Result<(), &'a ClientError>,
+    /// Whether it is of TLS or SASL, so that one side at least has shown who it is.
+    pub authenticates: bool,
     pub(super) versions: Option<&'a Versions>,
 }
 
@@ -54,6 +61,18 @@ impl Connected<'_> {
     pub fn version(&self, api: ApiKey) -> Option<i16> {
         self.versions?.agreed(api)
     }
+}
+
+/// The end of an attempt to authenticate a connection again.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Reauthenticated<'a> {
+    /// The broker, as `host:port`.
+    pub broker: &'a str,
+    /// How long requests waited for it. To get a token first is not part of that.
+    pub took: Duration,
+    /// Why the connection ends, where it does.
+    pub result: Result<(), &'a ClientError>,
 }
 
 /// The end of a connection.

@@ -27,7 +27,7 @@ pub use ackflow_protocol::backoff::Backoff;
 pub use address::{Address, BootstrapServers};
 pub use config::{NetConfig, Security};
 pub use connection::Connection;
-pub use hooks::{Connected, Disconnected, HookList, Hooks, Requested, Throttled};
+pub use hooks::{Connected, Disconnected, HookList, Hooks, Reauthenticated, Requested, Throttled};
 pub(crate) use negotiate::{Identity, versions_request};
 pub use pool::Pool;
 pub(crate) use pool::{NO_RECOVERY, address};

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::OutgoingFrames;
-use super::hooks::{Disconnected, HookList, Requested, Throttled};
+use super::hooks::{Disconnected, HookList, Reauthenticated, Requested, Throttled};
 use super::negotiate::NEXT_CORRELATION_ID;
 use super::request::Outgoing;
 use crate::error::{ClientError, ErrorKind};
@@ -200,6 +200,11 @@ impl Queue {
         self.requested(&waiter, Ok(frame.len()));
         waiter.to.send(Ok(frame));
         true
+    }
+
+    /// Tells that the connection was authenticated again, or was not.
+    pub(super) fn reauthenticated(&self, took: Duration, result: Result<(), &ClientError>) {
+        self.hooks.tell(|hooks| hooks.reauthenticated(&Reauthenticated { broker: &self.broker, took, result }));
     }
 
     fn requested(&self, waiter: &Waiter, result: Result<usize, &ClientError>) {

@@ -104,6 +104,7 @@ async fn polls_hand_out_what_waits_up_to_their_limit_and_the_driver_hears_how_fa
     assert_eq!(ends.poll().await.unwrap(), [0, 1, 2, 3]);
     assert_eq!(ends.consumer.position(&name(0)).await.unwrap(), 4);
     assert_eq!(ends.consumer.current_lag(&name(0)), Some(12));
+    assert_eq!(ends.consumer.metrics().value("records-lag-max"), Some(12.0));
     ends.commands();
     assert_eq!(ends.poll().await.unwrap(), [4, 5, 10, 11]);
     let told = ends.commands();

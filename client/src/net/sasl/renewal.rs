@@ -57,12 +57,14 @@ pub(in crate::net) async fn keep_authenticated(queue: &Queue, renewal: Option<Re
 
 /// Authenticates again. Requests wait only while the broker is asked, not for a token. Gives when the session began, and how long it lasts.
 async fn renew(queue: &Queue, renewal: &Renewal) -> Result<(Instant, Option<Duration>), ClientError> {
-    let exchange = prepare(&renewal.sasl).await?;
+    let exchange =
+        prepare(&renewal.sasl).await.inspect_err(|error| queue.reauthenticated(Duration::ZERO, Err(error)))?;
     let mut transport = Aside { queue, renewal };
     let began = Instant::now();
     queue.hold(true);
     let lasts = perform(&mut transport, &renewal.sasl, exchange).await;
     queue.hold(false);
+    queue.reauthenticated(began.elapsed(), lasts.as_ref().map(drop));
     Ok((began, lasts?))
 }
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::scram::{Hash, Scram};
 use super::*;
-use crate::config::Secret;
+use crate::config::{ClientConfig, Secret};
 use crate::net::testing::{Peer, Received, Wire, all_versions};
 use crate::net::{Connection, NetConfig};
 
@@ -281,6 +281,45 @@ async fn row_63_a_session_that_cannot_be_renewed_ends_the_connection() {
     let error = timeout(SOON, waiting).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotSent, "the request goes to a new connection: {error}");
     assert!(connection.is_closed() && error.to_string().contains("SASL_AUTHENTICATION_FAILED"), "{error}");
+}
+
+// Mutation: client/src/metrics/connections.rs
+// - if event.authenticates {
+// + if !event.authenticates {
+#[tokio::test]
+async fn row_63_what_is_let_in_renewed_and_refused_is_counted_by_kafkas_names() {
+    let peer = Peer::bind().await;
+    let mut client = ClientConfig::new(&format!("127.0.0.1:{}", peer.port())).unwrap();
+    let metrics = crate::metrics::watch_admin(&mut client);
+    let plain = client.net.clone();
+    client.net.security.sasl = Some(Sasl::Plain(bob()));
+    let port = peer.port();
+    let connecting = tokio::spawn(async move { Connection::connect("127.0.0.1", port, &client.net).await });
+    let mut wire = accept(&peer, 200).await;
+    let connection = connecting.await.unwrap().unwrap();
+    let (_, first) = begin(&mut wire).await;
+    wire.answer(&first, &session(200)).await;
+    let (_, first) = begin(&mut wire).await;
+    let failed = SaslAuthenticateResponse { error_code: ErrorCode::SASL_AUTHENTICATION_FAILED, ..Default::default() };
+    wire.answer(&first, &failed).await;
+    timeout(SOON, connection.closed()).await.unwrap();
+    // One that asks for nothing has nothing to count.
+    let connecting = tokio::spawn(async move { Connection::connect("127.0.0.1", port, &plain).await });
+    let _wire = peer.accept().await;
+    connecting.await.unwrap().unwrap();
+    let counted = [
+        ("connection-creation-total", 2.0),
+        ("successful-authentication-total", 1.0),
+        ("failed-authentication-total", 0.0),
+        ("successful-reauthentication-total", 1.0),
+        ("failed-reauthentication-total", 1.0),
+    ];
+    for (name, expected) in counted {
+        assert_eq!(metrics.value(name), Some(expected), "{name}");
+    }
+    let latency = metrics.value("reauthentication-latency-max").unwrap();
+    assert!(latency > 0.0 && latency < 10_000.0, "{latency}");
+    assert!(metrics.value("successful-reauthentication-rate").unwrap() > 0.0);
 }
 
 // Mutation: client/src/net/sasl/renewal.rs
