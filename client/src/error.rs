@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use ackflow_protocol::wire::ErrorCode;
 
+use crate::heard::said;
+
 /// An error of the client. It is cheap to clone: one lost connection fails all its waiters with the same error.
 ///
 /// It reads as one line: what was being done, with which broker, what went wrong, and the remedy.
@@ -101,10 +103,11 @@ impl ClientError {
         }))
     }
 
-    /// The broker answered `code`. `message` is what it said beyond that, where it said anything.
+    /// The broker answered `code`. `message` is what it said beyond that, where it said anything: it is shown on one line, without what a terminal
+    /// would obey.
     pub fn broker(doing: impl Into<Cow<'static, str>>, code: ErrorCode, message: Option<&str>) -> Self {
         let reason = match message {
-            Some(message) if !message.is_empty() => format!("{code} ({message})"),
+            Some(message) if !message.is_empty() => format!("{code} ({})", said(message)),
             _ => code.to_string(),
         };
         Self::new(ErrorKind::Broker(code), doing, reason)
@@ -250,5 +253,7 @@ mod tests {
         );
         assert_eq!((error.code(), error.fault()), (Some(ErrorCode::INVALID_PARTITIONS), Fault::Broker));
         assert!(!error.is_retriable());
+        let error = ClientError::broker("creating topic a", ErrorCode::INVALID_PARTITIONS, Some("a\u{1b}[2J\nb"));
+        assert!(error.to_string().contains("(a [2J b)"), "{error:?}");
     }
 }

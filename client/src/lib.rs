@@ -13,6 +13,7 @@ mod error;
 pub mod fuzzing {
     pub use crate::producer::fuzzing::producer_queue;
 }
+mod heard;
 pub mod metrics;
 pub mod net;
 pub mod producer;

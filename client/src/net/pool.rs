@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{Address, Backoff, Connection, Identity, NetConfig, Retries, random};
 use crate::config::ClientConfig;
 use crate::error::{ClientError, ErrorKind};
+use crate::heard::said;
 
 /// The brokers of a cluster and the connections to them. It is a handle: clones share the connections.
 ///
@@ -272,10 +273,10 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// The address in an answer; `None` where there is none.
+/// The address in an answer; `None` where there is none. Errors show it, so a host that would do something to a terminal is none.
 pub(crate) fn address(host: &str, port: i32) -> Option<Address> {
     let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
-    (!host.is_empty()).then(|| Address { host: host.to_owned(), port })
+    (!host.is_empty() && said(host) == host).then(|| Address { host: host.to_owned(), port })
 }
 
 impl Node {

@@ -303,3 +303,14 @@ async fn row_67_a_broker_that_is_another_one_than_meant_refuses_and_is_forgotten
     answer.unwrap();
     assert_eq!(pool.ids(), [5]);
 }
+
+#[test]
+fn a_host_that_a_terminal_would_obey_is_no_address() {
+    assert_eq!(
+        address("b1.example.com", 9092).map(|address| address.to_string()).as_deref(),
+        Some("b1.example.com:9092")
+    );
+    for (host, port) in [("b1\u{1b}[2J", 9092), ("b1\n", 9092), ("", 9092), ("b1", 0), ("b1", 65_536)] {
+        assert_eq!(address(host, port), None, "{host:?}:{port}");
+    }
+}

@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::config::{Credentials, Sasl};
-use super::heard::heard;
 use super::scram::{Hash, Scram};
 use super::token::{Token, TokenError};
+use crate::heard::heard;
 
 /// One authentication.
 pub(super) enum Exchange {

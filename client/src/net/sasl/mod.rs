@@ -2,7 +2,6 @@
 
 mod config;
 mod exchange;
-mod heard;
 #[cfg(feature = "oidc")]
 pub(crate) mod oauth;
 mod renewal;
@@ -20,6 +19,7 @@ use ackflow_protocol::wire::{ErrorCode, Request};
 
 use self::exchange::{Exchange, Refusal, Whose};
 use crate::error::{ClientError, ErrorKind};
+use crate::heard::heard;
 
 pub use config::{Credentials, Sasl, Tokens};
 pub(super) use renewal::{Renewal, keep_authenticated};
@@ -83,7 +83,7 @@ async fn handshake(transport: &mut impl Transport, mechanism: &'static str) -> R
         Err(ErrorCode::UNSUPPORTED_SASL_MECHANISM) => {
             let reason = format!(
                 "the broker's listener does not offer sasl.mechanism={mechanism}, it offers {}",
-                mechanisms.join(", ")
+                heard(&mechanisms.join(", "), &[])
             );
             let remedy =
                 "set sasl.mechanism to one that it offers, or add this one to the broker's sasl.enabled.mechanisms";

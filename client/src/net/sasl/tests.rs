@@ -144,7 +144,7 @@ async fn refusals_name_the_mechanism_the_user_and_the_remedy() {
     let refusals = [
         (
             ErrorCode::UNSUPPORTED_SASL_MECHANISM,
-            "does not offer sasl.mechanism=PLAIN, it offers SCRAM-SHA-512; set sasl.mechanism",
+            "does not offer sasl.mechanism=PLAIN, it offers SCRAM-SHA-512,  [2J; set sasl.mechanism",
         ),
         (ErrorCode::ILLEGAL_SASL_STATE, "a listener without SASL"),
     ];
@@ -152,7 +152,11 @@ async fn refusals_name_the_mechanism_the_user_and_the_remedy() {
         let connecting = connect(&peer, Sasl::Plain(bob()));
         let mut wire = peer.accept().await;
         let asked = wire.request().await;
-        wire.answer(&asked, &SaslHandshakeResponse { error_code, mechanisms: vec!["SCRAM-SHA-512".into()] }).await;
+        wire.answer(
+            &asked,
+            &SaslHandshakeResponse { error_code, mechanisms: vec!["SCRAM-SHA-512".into(), "\u{1b}[2J".into()] },
+        )
+        .await;
         let error = connecting.await.unwrap().unwrap_err();
         assert_eq!((error.kind(), error.is_retriable()), (ErrorKind::Authentication, false));
         assert!(error.to_string().contains(expected), "{error}");

@@ -13,8 +13,8 @@ use super::claims::seconds;
 use super::failure::Failure;
 use super::http::{self, Response};
 use crate::config::Secret;
+use crate::heard::heard;
 use crate::net::config::Security;
-use crate::net::sasl::heard::heard;
 use crate::net::sasl::token::Token;
 
 /// The endpoint, and what it is to be asked with.
