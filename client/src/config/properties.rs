@@ -29,6 +29,14 @@ impl<'a> Properties<'a> {
         self.values.get(key).map(|value| value.trim())
     }
 
+    /// Takes `key` where its value is one of `own`, names of what this client does anyway. Any other value is left for [`Self::finish`] to judge.
+    #[cfg(feature = "oidc")]
+    pub(super) fn take_own(&mut self, key: &'static str, own: &[&str]) {
+        if self.values.get(key).is_some_and(|value| own.contains(&value.trim())) {
+            self.known.insert(key);
+        }
+    }
+
     /// The value of a key that has no default.
     ///
     /// # Errors

@@ -26,6 +26,13 @@ const RETRIEVER: &str = "sasl.oauthbearer.jwt.retriever.class";
 /// The classes that do what is done here.
 const RETRIEVERS: [&str; 3] = ["DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever"];
 
+const HANDLER: &str = "sasl.login.callback.handler.class";
+/// The classes that fetch tokens as is done here, by their name since Kafka 3.4 and the one before.
+const HANDLERS: [&str; 2] = [
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+];
+
 /// Kafka's client waits for ever by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,6 +69,7 @@ impl Settings {
     }
 
     fn fill(&mut self, p: &mut Properties<'_>) -> Result<(), ClientError> {
+        p.take_own(HANDLER, &HANDLERS);
         let mut text = |key| p.get(key).filter(|value| !value.is_empty()).map(str::to_owned);
         self.url = text(URL);
         self.id = text(ID);

@@ -140,6 +140,46 @@ fn a_key_that_is_misspelt_is_named_before_what_is_missing_without_it() {
     }
 }
 
+#[cfg(feature = "oidc")]
+#[test]
+fn kafkas_own_handler_of_logins_does_what_is_done_here_and_others_are_told_of() {
+    let is_taken = |class: &str| {
+        let values = BTreeMap::from([("sasl.login.callback.handler.class".to_owned(), class.to_owned())]);
+        let mut properties = Properties::new(&values);
+        read(&mut properties).unwrap();
+        // What is not taken would be warned of, were it among the keys without effect.
+        properties.finish(&[]).is_ok()
+    };
+    let package = "org.apache.kafka.common.security.oauthbearer";
+    assert!(is_taken(&format!("{package}.OAuthBearerLoginCallbackHandler")));
+    assert!(is_taken(&format!("{package}.secured.OAuthBearerLoginCallbackHandler")));
+    assert!(!is_taken("com.example.OAuthBearerLoginCallbackHandler"));
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn a_key_that_is_encrypted_or_half_written_is_named_with_its_file() {
+    let path = std::env::temp_dir().join(format!("ackflow-key-{}.pem", std::process::id()));
+    let shown = path.display().to_string();
+    let certificate = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n";
+    for (key, expected) in [
+        (
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nQUJD\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            format!("ssl.key.password=: {shown}: the private key is encrypted; give its password"),
+        ),
+        (
+            "-----BEGIN PRIVATE KEY-----\nQUJD\n",
+            format!("={shown}: it cannot be read: its last line, -----END PRIVATE KEY-----, is missing"),
+        ),
+    ] {
+        std::fs::write(&path, format!("{certificate}{key}")).unwrap();
+        let error =
+            read_all(&[("security.protocol", "SSL"), ("ssl.keystore.location", &shown)]).unwrap_err().to_string();
+        assert!(error.contains(&expected), "{expected}: {error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[cfg(feature = "tls")]
 #[test]
 fn stores_of_java_and_contradictions_are_refused() {

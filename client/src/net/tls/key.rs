@@ -1,5 +1,7 @@
 //! The private key of a client, encrypted or not.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use pkcs8::EncryptedPrivateKeyInfoRef;
@@ -48,7 +50,21 @@ pub(super) fn read(text: &[u8], password: Option<&Secret>) -> Result<PrivateKeyD
             Err(Unusable::new("the private key is encrypted in a form that is not read", ENCRYPT_ANEW))
         }
         (PemError::NoItemsFound, _) => Err(Unusable::new("there is no private key in it", GIVE_PEM)),
-        (error, _) => Err(Unusable::new(format!("the private key cannot be read: {error}"), GIVE_PEM)),
+        (error, _) => Err(Unusable::new(format!("the private key cannot be read: {}", damage(&error)), GIVE_PEM)),
+    }
+}
+
+/// What is wrong with a PEM text, without anything of what it holds, which may be a key.
+pub(super) fn damage(error: &PemError) -> Cow<'static, str> {
+    match error {
+        PemError::MissingSectionEnd { end_marker } => {
+            let what = String::from_utf8_lossy(end_marker);
+            // The library gives the whole line or what it names.
+            let what = what.trim_matches('-').trim_start_matches("END ");
+            format!("its last line, -----END {what}-----, is missing, as while it is being written").into()
+        }
+        PemError::IllegalSectionStart { .. } => "a line that begins with -----BEGIN does not end with -----".into(),
+        other => other.to_string().into(),
     }
 }
 
@@ -137,5 +153,17 @@ uNp3Olnlbdrenn5RI4/qzUVUoW3isOsrGo6TozFI3B7hqdiL";
         let error = read(pem(PBKDF2).as_bytes(), None).expect_err("no password");
         assert!(error.is_password && error.reason.contains("is encrypted"), "{error:?}");
         assert!(read(b"\xff\xfe", None).is_err());
+    }
+
+    #[test]
+    fn a_text_that_is_cut_or_torn_says_so_without_what_it_holds() {
+        for (text, expected) in [
+            ("-----BEGIN PRIVATE KEY-----\nQUJD\n", "its last line, -----END PRIVATE KEY-----, is missing"),
+            ("-----BEGIN PRIVATE KEYQUJD\n", "a line that begins with -----BEGIN does not end with -----"),
+        ] {
+            let error = read(text.as_bytes(), None).expect_err(expected);
+            assert!(error.reason.contains(expected) && !error.is_password, "{expected}: {error:?}");
+            assert!(!error.reason.contains("QUJD") && !error.reason.contains('['), "{error:?}");
+        }
     }
 }

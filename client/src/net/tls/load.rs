@@ -155,7 +155,7 @@ fn read_identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, P
             (key::Unusable { is_password: true, reason, remedy }, password) => {
                 let shown = if password.is_some() { "[hidden]" } else { "" };
                 let reason = match &identity.key {
-                    Pem::File(path) => format!("{reason} of {}", path.display()),
+                    Pem::File(path) => format!("{}: {reason}", path.display()),
                     Pem::Text(_) => reason,
                 };
                 ClientError::config(PASSWORD, shown, &reason, remedy)
@@ -172,7 +172,7 @@ fn certificates(setting: &str, pem: &Pem) -> Result<Vec<CertificateDer<'static>>
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
         Ok(_) => Err(unusable(setting, pem, "there is no certificate in it", PEM_REMEDY)),
-        Err(error) => Err(unusable(setting, pem, &format!("it cannot be read: {error}"), PEM_REMEDY)),
+        Err(error) => Err(unusable(setting, pem, &format!("it cannot be read: {}", key::damage(&error)), PEM_REMEDY)),
     }
 }
 
