@@ -4,7 +4,7 @@ use ackflow_protocol::messages::describe_cluster::{BROKERS, DescribeClusterReque
 use ackflow_protocol::messages::metadata::MetadataRequest;
 
 use super::{Admin, result};
-use crate::error::ClientError;
+use crate::error::{ClientError, ErrorKind};
 
 /// What the cluster is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,5 +78,30 @@ impl Admin {
     pub(super) async fn learn_brokers(&self) -> Result<(), ClientError> {
         let about_no_topic = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
         self.pool.metadata(&about_no_topic).await.map(|_| ())
+    }
+}
+
+/// How many ids an error names.
+const SHOWN_IDS: usize = 20;
+
+/// The error where the cluster has no broker of an id; `ids` are those that it has.
+pub(super) fn no_broker(node: i32, ids: &[i32]) -> ClientError {
+    let shown: Vec<_> = ids.iter().take(SHOWN_IDS).map(i32::to_string).collect();
+    let more = if ids.len() > SHOWN_IDS { format!(" and {} more", ids.len() - SHOWN_IDS) } else { String::new() };
+    let reason = format!("the cluster has no broker {node}, it has {}{more}", shown.join(", "));
+    ClientError::new(ErrorKind::Invalid, format!("looking for broker {node}"), reason)
+        .remedy("name one that it has, or start this one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_brokers_that_there_are_and_not_thousands() {
+        let few = no_broker(77, &[1, 2]).to_string();
+        assert!(few.contains("the cluster has no broker 77, it has 1, 2; name one"), "{few}");
+        let many = no_broker(77, &(100..2100).collect::<Vec<_>>()).to_string();
+        assert!(many.contains("118, 119 and 1980 more; name one"), "{many}");
     }
 }

@@ -7,9 +7,11 @@ use ackflow_protocol::messages::describe_configs::{DescribeConfigsRequest, Descr
 use ackflow_protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest,
 };
+use ackflow_protocol::wire::Request;
 
 use super::{Admin, ConfigResource, Results, result};
 use crate::error::{ClientError, ErrorKind};
+use crate::net::Connection;
 
 /// A change of one setting. The value may be a password, so `Debug` shows its length alone.
 #[derive(Clone, PartialEq, Eq)]
@@ -110,7 +112,8 @@ impl Admin {
     /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
-    /// [`ClientError`] where there is no answer. Changes may have been made nevertheless.
+    /// [`ClientError`] where there is no answer. Changes may have been made nevertheless. A resource of a broker that the cluster does not have has
+    /// [`ErrorKind::Invalid`] after 5 s.
     pub async fn alter_configs(
         &self,
         changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
@@ -136,13 +139,14 @@ impl Admin {
         changes: impl IntoIterator<Item = (ConfigResource, Vec<ConfigChange>)>,
         validate_only: bool,
     ) -> Result<Results<ConfigResource, ()>, ClientError> {
-        let mut results = Results::new();
+        let named = |changes: &[(ConfigResource, _)]| changes.iter().map(|(resource, _)| resource.clone()).collect();
+        let (mut results, mut absent) = (Results::new(), Absent::default());
         for (node, changes) in by_node(changes, |(resource, _)| resource)? {
             let request =
                 IncrementalAlterConfigsRequest { resources: changes.iter().map(altered).collect(), validate_only };
-            let (response, connection) = match node {
-                Some(node) => self.ask_node(node, &request).await?,
-                None => self.ask_any(&request).await?,
+            let Some((response, connection)) = absent.of(self.ask_for(node, &request).await, || named(&changes))?
+            else {
+                continue;
             };
             for answer in response.responses {
                 let asked = changes.iter().map(|(resource, _)| resource);
@@ -152,7 +156,19 @@ impl Admin {
                 results.insert(resource.clone(), result((), doing, &connection, answer.error_code, message));
             }
         }
-        Ok(results)
+        absent.settle(results)
+    }
+
+    /// Asks the broker with this id, or any.
+    async fn ask_for<R: Request>(
+        &self,
+        node: Option<i32>,
+        request: &R,
+    ) -> Result<(R::Response, Connection), ClientError> {
+        match node {
+            Some(node) => self.ask_node(node, request).await,
+            None => self.ask_any(request).await,
+        }
     }
 
     /// All settings of resources, by key (DescribeConfigs).
@@ -160,12 +176,12 @@ impl Admin {
     /// Cancel-safe, as all calls of the module are.
     ///
     /// # Errors
-    /// [`ClientError`] where there is no answer.
+    /// [`ClientError`] where there is no answer. A resource of a broker that the cluster does not have has [`ErrorKind::Invalid`] after 5 s.
     pub async fn describe_configs(
         &self,
         resources: impl IntoIterator<Item = ConfigResource>,
     ) -> Result<Results<ConfigResource, BTreeMap<String, ConfigEntry>>, ClientError> {
-        let mut results = Results::new();
+        let (mut results, mut absent) = (Results::new(), Absent::default());
         for (node, resources) in by_node(resources, |resource| resource)? {
             let all_keys = |resource: &ConfigResource| DescribeConfigsResource {
                 resource_type: resource.kind as i8,
@@ -174,9 +190,9 @@ impl Admin {
             };
             let request =
                 DescribeConfigsRequest { resources: resources.iter().map(all_keys).collect(), ..Default::default() };
-            let (response, connection) = match node {
-                Some(node) => self.ask_node(node, &request).await?,
-                None => self.ask_any(&request).await?,
+            let Some((response, connection)) = absent.of(self.ask_for(node, &request).await, || resources.clone())?
+            else {
+                continue;
             };
             for answer in response.results {
                 let Some(resource) = of(&resources, answer.resource_type, &answer.resource_name) else { continue };
@@ -195,7 +211,7 @@ impl Admin {
                 results.insert(resource.clone(), entries);
             }
         }
-        Ok(results)
+        absent.settle(results)
     }
 
     /// Waits until every broker knows these settings of a resource, for up to `default.api.timeout.ms`.
@@ -243,6 +259,40 @@ impl Admin {
             Some((key, _)) => {
                 let reason = format!("it has another value of {key} so far");
                 Err(ClientError::new(ErrorKind::TimedOut, doing(), reason).at(connection.broker().to_owned()))
+            }
+        }
+    }
+}
+
+/// Resources of brokers that the cluster does not have: they keep no other from its result.
+#[derive(Default)]
+struct Absent(Vec<(ConfigResource, ClientError)>);
+
+impl Absent {
+    /// Takes note of `resources` where the `answer` is that there is no such broker.
+    fn of<T>(
+        &mut self,
+        answer: Result<T, ClientError>,
+        resources: impl FnOnce() -> Vec<ConfigResource>,
+    ) -> Result<Option<T>, ClientError> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                self.0.extend(resources().into_iter().map(|resource| (resource, error.clone())));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All results; an error where there is none but of brokers that are not there.
+    fn settle<T>(mut self, mut results: Results<ConfigResource, T>) -> Result<Results<ConfigResource, T>, ClientError> {
+        match self.0.pop() {
+            Some((_, error)) if results.is_empty() => Err(error),
+            last => {
+                let absent = self.0.into_iter().chain(last);
+                results.extend(absent.map(|(resource, error)| (resource, Err(error))));
+                Ok(results)
             }
         }
     }

@@ -35,7 +35,7 @@ mod topics;
 mod transactions;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ackflow_protocol::wire::{ErrorCode, Request};
 
@@ -66,6 +66,9 @@ pub use topics::{CreatedTopic, NewTopic, PartitionDescription, TopicDescription,
 pub use transactions::{HangingTransaction, TransactionDescription, TransactionFilter, TransactionListing};
 
 pub use crate::share::TopicPartition;
+
+/// For how long a broker that metadata does not name may just be restarting.
+const ABSENT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// For each thing that was asked about, what came of it.
 pub type Results<K, T> = BTreeMap<K, Result<T, ClientError>>;
@@ -145,13 +148,19 @@ impl Admin {
         }
     }
 
-    /// Asks the broker with this id, until there is an answer.
+    /// Asks the broker with this id, until there is an answer. One that metadata does not name is waited for a little, since brokers restart.
     async fn ask_node<R: Request>(&self, node: i32, request: &R) -> Result<(R::Response, Connection), ClientError> {
         let mut retries = self.retries();
+        let mut absent_since = None;
         loop {
             let attempt = async {
                 if !self.pool.ids().contains(&node) {
                     self.learn_brokers().await?;
+                    let ids = self.pool.ids();
+                    let since = *absent_since.get_or_insert_with(Instant::now);
+                    if !ids.contains(&node) && since.elapsed() >= ABSENT_PATIENCE {
+                        return Err(cluster::no_broker(node, &ids));
+                    }
                 }
                 let connection = self.pool.node(node).await?;
                 Ok((connection.call(request, self.request_timeout()).await?, connection))

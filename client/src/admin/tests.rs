@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ackflow_protocol::messages::delete_groups::{DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse};
+use ackflow_protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse, DescribeConfigsResult,
+};
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::messages::list_offsets::{
     ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopicResponse,
@@ -113,6 +116,15 @@ impl Cluster {
                 });
                 let response = OffsetCommitResponse { topics: topics.collect(), ..Default::default() };
                 wire.answer(request, &response).await;
+            }
+            ApiKey::DESCRIBE_CONFIGS => {
+                let result = |asked: DescribeConfigsResource| DescribeConfigsResult {
+                    resource_type: asked.resource_type,
+                    resource_name: asked.resource_name,
+                    ..Default::default()
+                };
+                let results = request.decode::<DescribeConfigsRequest>().resources.into_iter().map(result).collect();
+                wire.answer(request, &DescribeConfigsResponse { results, ..Default::default() }).await;
             }
             ApiKey::LIST_OFFSETS => {
                 let error_code = refused(ErrorCode::NOT_LEADER_OR_FOLLOWER);
@@ -249,4 +261,27 @@ async fn a_leader_that_never_comes_is_the_error_when_time_is_over() {
     let results = admin.list_offsets([(partition.clone(), OffsetSpec::Latest)], IsolationLevel::default()).await;
     let error = results[&partition].as_ref().unwrap_err();
     assert!(error.to_string().contains("no broker has id 9"), "{error}");
+}
+
+// Mutation: client/src/admin/mod.rs
+// - if !ids.contains(&node) && since.elapsed() >= ABSENT_PATIENCE {
+// + if !ids.contains(&node) && since.elapsed() >= ABSENT_PATIENCE * 100 {
+#[tokio::test]
+async fn a_broker_that_there_is_not_is_waited_for_shortly_and_keeps_no_other_back() {
+    let (_cluster, mut admin) = Cluster::start(0).await;
+    let mut config = admin.pool.config().clone();
+    config.default_api_timeout = Duration::from_secs(60);
+    admin.pool = Pool::new(config);
+    let began = Instant::now();
+    let (there, absent) = (ConfigResource::broker(1), ConfigResource::broker(77));
+    let (versions, both) =
+        tokio::join!(admin.api_versions(99), admin.describe_configs([there.clone(), absent.clone()]));
+    let took = began.elapsed();
+    assert!((ABSENT_PATIENCE..ABSENT_PATIENCE * 3).contains(&took), "{took:?}");
+    let error = versions.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("the cluster has no broker 99, it has 0, 1"), "{error}");
+    let both = both.unwrap();
+    assert!(both[&there].is_ok(), "{both:?}");
+    assert_eq!(both[&absent].as_ref().unwrap_err().kind(), ErrorKind::Invalid);
 }
