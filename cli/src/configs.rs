@@ -106,7 +106,10 @@ pub(crate) async fn run(
 ) -> anyhow::Result<ExitCode> {
     let changes = args.all();
     let mut changed = false;
-    if !changes.is_empty() {
+    for refusal in no_settings(admin, &resource, args).await {
+        report.failed(refusal);
+    }
+    if !changes.is_empty() && !report.has_failed() {
         let keys: Vec<String> = changes.keys().cloned().collect();
         let changes = [(resource.clone(), changes.into_values().collect())];
         let results = match args.dry_run {
@@ -182,6 +185,27 @@ pub(crate) fn is_own(kind: ResourceKind, source: ConfigSource) -> bool {
         ResourceKind::Group => source == ConfigSource::GROUP,
         ResourceKind::Broker | ResourceKind::BrokerLogger | ResourceKind::ClientMetrics => true,
     }
+}
+
+/// A refusal of each setting to be unset that the resource cannot have: a broker takes that for done.
+async fn no_settings(admin: &Admin, resource: &ConfigResource, args: &Changes) -> Vec<String> {
+    if args.unset().next().is_none() {
+        return Vec::new();
+    }
+    let known = match admin.describe_configs([resource.clone()]).await.map(|mut described| described.remove(resource)) {
+        Ok(Some(Ok(known))) if !known.is_empty() => known,
+        // What there is to have is not known, and the change itself tells why.
+        _ => return Vec::new(),
+    };
+    let unknown = args.unset().filter(|key| !known.contains_key(*key));
+    let refusal = |key: &str| {
+        let remedy = match nearest(key, known.keys().map(String::as_str)) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "--all shows those that there are".to_owned(),
+        };
+        format!("{key} is no setting of {resource}, and nothing was changed; {remedy}")
+    };
+    unknown.map(refusal).collect()
 }
 
 /// The setting that may have been meant by one that there is not.

@@ -102,6 +102,26 @@ async fn settings_of_a_group_are_set_shown_and_unset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_setting_that_there_is_not_cannot_be_unset_and_nothing_is_changed_with_it() {
+    let (_broker, site) = embedded().await;
+    site.table("groups configs g --set share.delivery.count.limit=7").await;
+    for (unset, expected) in [
+        (
+            "--unset share.delivery.count.limit --unset nosuch",
+            "nosuch is no setting of group g, and nothing was changed; --all",
+        ),
+        ("--delete-config share.delivery.count.limt", "did you mean share.delivery.count.limit?"),
+        ("--unset nosuch --dry-run", "nosuch is no setting of group g"),
+    ] {
+        let output = site.run(&format!("groups configs g {unset}")).await;
+        let stderr = crate::failure(1, &output);
+        assert!(stderr.contains(expected), "{expected}: {stderr}");
+    }
+    let left = site.table("groups configs g").await;
+    assert_eq!(cells(&left)[1][..2], ["share.delivery.count.limit", "7"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_found_is_shown_beside_what_was_not() {
     let (_broker, site) = embedded().await;
     site.produce("t", &records(1)).await;
