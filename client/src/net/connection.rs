@@ -181,6 +181,11 @@ impl Connection {
         self.0.queue.throttled_for()
     }
 
+    /// How many requests have no answer. A broker answers them in order, so that another one waits for all of them.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.0.queue.in_flight()
+    }
+
     /// Ends the connection because an answer has not come `within` the time that it had, and gives the error.
     pub(crate) fn timed_out<R: Request>(&self, within: Duration) -> ClientError {
         let reason = format!("no answer to {} within {} ms", R::NAME, within.as_millis());

@@ -71,7 +71,7 @@ impl Pool {
         &self.0.config
     }
 
-    /// A connection to any broker: an open one if there is one, else to a broker that metadata named, else to a bootstrap
+    /// A connection to any broker: the open one that has least to answer if there is one, else to a broker that metadata named, else to a bootstrap
     /// server, which [`MetadataRecovery::None`](crate::config::MetadataRecovery::None) leaves out once metadata has named brokers. Cancel-safe.
     ///
     /// # Errors
@@ -79,7 +79,8 @@ impl Pool {
     pub async fn any(&self) -> Result<Connection, ClientError> {
         let mut nodes: Vec<_> = self.nodes().values().cloned().collect();
         let open = nodes.iter().chain(&self.0.bootstrap).filter_map(|node| node.open());
-        if let Some(open) = open.min_by_key(Connection::throttled_for) {
+        // A broker may hold what is asked, such as Produce until replicas have it, and answers nothing on that connection before.
+        if let Some(open) = open.min_by_key(|open| (open.throttled_for(), open.in_flight())) {
             return Ok(open);
         }
         let count = nodes.len().max(1);

@@ -220,6 +220,11 @@ impl Queue {
         });
     }
 
+    /// How many requests have no answer, those that are not sent yet among them.
+    pub(super) fn in_flight(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
     /// Since when nothing is asked or answered; `None` while someone waits.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.lock();

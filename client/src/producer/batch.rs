@@ -62,8 +62,10 @@ impl Batch {
             1 => "it was sent once and may have been written".to_owned(),
             n => format!("it was sent {n} times and may have been written"),
         };
-        let cause = self.last_error.as_ref().or(why).map(|error| format!("; last error: {error}")).unwrap_or_default();
-        let reason = format!("not confirmed within delivery.timeout.ms={delivery_timeout_ms}: {attempts}{cause}");
+        let told =
+            |what, error: Option<&ClientError>| error.map(|error| format!("; {what}: {error}")).unwrap_or_default();
+        let (last, now) = (told("last error", self.last_error.as_ref()), told("since then", why));
+        let reason = format!("not confirmed within delivery.timeout.ms={delivery_timeout_ms}: {attempts}{last}{now}");
         self.failed(
             ClientError::new(ErrorKind::TimedOut, "producing", reason)
                 .remedy("check that the partition has a leader that can be reached, or raise delivery.timeout.ms"),

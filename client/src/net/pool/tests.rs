@@ -153,6 +153,24 @@ async fn row_67_where_all_known_brokers_are_gone_the_bootstrap_servers_are_asked
 }
 
 // Mutation: client/src/net/pool.rs
+// - if let Some(open) = open.min_by_key(|open| (open.throttled_for(), open.in_flight())) {
+// + if let Some(open) = open.min_by_key(Connection::throttled_for) {
+#[tokio::test]
+async fn any_broker_is_one_that_holds_nothing_back() {
+    let (busy, free) = (Peer::bind().await, Peer::bind().await);
+    let pool = pool(&[dead_port().await]);
+    for (id, peer) in [(1, &busy), (2, &free)] {
+        pool.learn(id, Address { host: "127.0.0.1".into(), port: peer.port() });
+    }
+    let connecting = async { (pool.node(1).await.unwrap(), pool.node(2).await.unwrap()) };
+    let ((busy, free), _wire, _other) = tokio::join!(connecting, busy.accept(), free.accept());
+    assert_eq!(pool.any().await.unwrap().broker(), busy.broker());
+    let parked = busy.start(&MetadataRequest::default(), Duration::from_secs(60)).unwrap();
+    assert_eq!(pool.any().await.unwrap().broker(), free.broker());
+    drop(parked);
+}
+
+// Mutation: client/src/net/pool.rs
 // - self.lock_open().clone().filter(|connection| !connection.is_closed())
 // + self.lock_open().clone()
 #[tokio::test]
