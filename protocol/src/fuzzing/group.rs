@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::{Input, OPERATIONS, OUTPUTS, bounded, broker, failure, pause};
-use crate::machine::coordinator::CoordinatorMachine;
+use crate::machine::coordinator::{CoordinatorMachine, KeyType};
 use crate::machine::membership::{Membership, MembershipEvent};
 use crate::machine::types::{Step, earlier};
 use crate::messages::find_coordinator::FindCoordinatorRequest;
@@ -54,7 +54,7 @@ impl World {
         let seed = input.byte().into();
         let rack = input.pick(&[None, Some("rack"), Some("")]).map(str::to_owned);
         let membership = Membership::new("group".into(), "member".into(), rack, BACKOFF, BACKOFF_MAX, seed);
-        let coordinator = CoordinatorMachine::new("group".into(), BACKOFF, BACKOFF_MAX, seed);
+        let coordinator = CoordinatorMachine::new(KeyType::Group, "group".into(), BACKOFF, BACKOFF_MAX, seed);
         let mut world = Self {
             now,
             wait: None,

@@ -1,4 +1,4 @@
-//! Finds the broker that coordinates the group.
+//! Finds the broker that coordinates a group, or the transactions of a producer.
 //!
 //! ```text
 //!   Unknown --poll, once due--> Finding --answer--> Known
@@ -19,12 +19,20 @@ use crate::{
     wire::ErrorCode,
 };
 
-/// FindCoordinator's key type of groups, share groups among them.
-const GROUP: i8 = 0;
+/// What a coordinator coordinates: FindCoordinator's `keyType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyType {
+    /// A group, share groups among them.
+    Group = 0,
+    /// The transactions of a transactional id.
+    Transaction = 1,
+}
 
 #[derive(Debug)]
 pub(crate) struct CoordinatorMachine {
-    group_id: String,
+    key_type: KeyType,
+    /// `group.id` or `transactional.id`.
+    key: String,
     state: State,
     backoff: Backoff,
     error: Option<MachineError>,
@@ -43,9 +51,16 @@ enum State {
 }
 
 impl CoordinatorMachine {
-    pub(crate) fn new(group_id: String, retry_backoff: Duration, retry_backoff_max: Duration, seed: u64) -> Self {
+    pub(crate) fn new(
+        key_type: KeyType,
+        key: String,
+        retry_backoff: Duration,
+        retry_backoff_max: Duration,
+        seed: u64,
+    ) -> Self {
         Self {
-            group_id,
+            key_type,
+            key,
             state: State::Unknown(None),
             backoff: Backoff::new(retry_backoff, retry_backoff_max, seed),
             error: None,
@@ -79,7 +94,7 @@ impl CoordinatorMachine {
     pub(crate) fn handle_response(&mut self, now: Instant, response: FindCoordinatorResponse) {
         let FindCoordinatorResponse { error_code, error_message, node_id, host, port, coordinators, .. } = response;
         // Since version 4 the answer is a list, with one entry for our one key.
-        let answer = coordinators.into_iter().find(|answer| answer.key == self.group_id).unwrap_or(Coordinator {
+        let answer = coordinators.into_iter().find(|answer| answer.key == self.key).unwrap_or(Coordinator {
             key: String::new(),
             node_id,
             host,
@@ -94,7 +109,7 @@ impl CoordinatorMachine {
             },
             (ErrorCode::NONE, _) => self.retry(now),
             (ErrorCode::GROUP_AUTHORIZATION_FAILED, _) => {
-                self.fail(MachineErrorKind::GroupAuthorization { group: self.group_id.clone() })
+                self.fail(MachineErrorKind::GroupAuthorization { group: self.key.clone() })
             }
             (code, _) if code.is_retriable() => self.retry(now),
             (code, _) => self.fail(MachineErrorKind::Refused {
@@ -123,8 +138,8 @@ impl CoordinatorMachine {
                 self.state = State::Finding;
                 Step::Send(FindCoordinatorRequest {
                     key: String::new(),
-                    key_type: GROUP,
-                    coordinator_keys: vec![self.group_id.clone()],
+                    key_type: self.key_type as i8,
+                    coordinator_keys: vec![self.key.clone()],
                 })
             }
             State::Finding | State::Known { .. } | State::Failed => Step::Wait(None),

@@ -20,6 +20,7 @@ pub(crate) mod ranges;
 mod share_consumer;
 pub(crate) mod share_session;
 mod telemetry;
+pub mod transaction;
 pub(crate) mod types;
 
 pub use error::{Feature, MachineError, MachineErrorKind};

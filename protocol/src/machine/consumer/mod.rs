@@ -52,7 +52,7 @@ use self::{
     rebalance::Rebalance,
 };
 use crate::machine::{
-    coordinator::CoordinatorMachine,
+    coordinator::{CoordinatorMachine, KeyType},
     error::{MachineError, MachineErrorKind},
     metadata::Metadata,
     types::{Destination, Output, RequestFailure, RequestId, TopicIdPartition},
@@ -146,7 +146,13 @@ impl ConsumerMachine {
     pub fn new(now: Instant, wall_ms: i64, seed: u64, options: ConsumerOptions) -> Self {
         let ConsumerOptions { retry_backoff, retry_backoff_max, .. } = options;
         let group = options.group_id.clone().map(|id| Group {
-            coordinator: CoordinatorMachine::new(id.clone(), retry_backoff, retry_backoff_max, seed ^ 1),
+            coordinator: CoordinatorMachine::new(
+                KeyType::Group,
+                id.clone(),
+                retry_backoff,
+                retry_backoff_max,
+                seed ^ 1,
+            ),
             membership: Membership::new(id.clone(), &options, seed ^ 2),
             id,
         });
@@ -177,6 +183,11 @@ impl ConsumerMachine {
     /// Its settings.
     pub fn options(&self) -> &ConsumerOptions {
         &self.options
+    }
+
+    /// The epoch of the member, while the group counts it.
+    pub fn member_epoch(&self) -> Option<i32> {
+        self.group.as_ref()?.membership.epoch()
     }
 
     /// Becomes a member of the group that reads these topics. What was read as something else is dropped. The options have a group.
@@ -439,7 +450,7 @@ fn failure(response: Result<ConsumerResponse, RequestFailure>) -> RequestFailure
 }
 
 /// Puts what belongs to a partition under the name of its topic.
-fn by_topic<T>(entries: impl IntoIterator<Item = (TopicPartition, T)>) -> BTreeMap<Arc<str>, Vec<T>> {
+pub(super) fn by_topic<T>(entries: impl IntoIterator<Item = (TopicPartition, T)>) -> BTreeMap<Arc<str>, Vec<T>> {
     let mut topics: BTreeMap<Arc<str>, Vec<T>> = BTreeMap::new();
     for (partition, entry) in entries {
         topics.entry(partition.topic).or_default().push(entry);

@@ -33,7 +33,7 @@ use crate::{
     machine::{
         ack_ledger::{Kept, Outcome},
         backoff::Backoff,
-        coordinator::CoordinatorMachine,
+        coordinator::{CoordinatorMachine, KeyType},
         error::{MachineError, MachineErrorKind},
         matching::TopicFilter,
         membership::Membership,
@@ -131,7 +131,13 @@ impl ShareConsumerMachine {
             seed,
             phase: Phase::Active,
             topics: Vec::new(),
-            coordinator: CoordinatorMachine::new(group_id.clone(), retry_backoff, retry_backoff_max, seed ^ 1),
+            coordinator: CoordinatorMachine::new(
+                KeyType::Group,
+                group_id.clone(),
+                retry_backoff,
+                retry_backoff_max,
+                seed ^ 1,
+            ),
             membership: Membership::new(
                 group_id,
                 options.member_id.clone(),

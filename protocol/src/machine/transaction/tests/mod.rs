@@ -1,0 +1,3 @@
+mod rig;
+mod rules;
+mod sequences;
