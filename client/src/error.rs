@@ -74,6 +74,8 @@ pub enum ErrorKind {
     Broker(ErrorCode),
     /// Another process has taken this client's place, since both have the same id.
     Fenced,
+    /// The transaction that is under way cannot be committed any more: abort it, then go on.
+    Abortable,
     /// The client or connection was closed by its owner.
     Closed,
 }
@@ -194,6 +196,7 @@ impl ClientError {
             | ErrorKind::UnsupportedVersion
             | ErrorKind::Malformed
             | ErrorKind::Fenced
+            | ErrorKind::Abortable
             | ErrorKind::Closed => false,
         }
     }
@@ -209,7 +212,9 @@ impl ClientError {
             ErrorKind::Unreachable | ErrorKind::NotSent | ErrorKind::Disconnected | ErrorKind::TimedOut => {
                 Fault::Network
             }
-            ErrorKind::UnsupportedVersion | ErrorKind::Malformed | ErrorKind::Broker(_) => Fault::Broker,
+            ErrorKind::UnsupportedVersion | ErrorKind::Malformed | ErrorKind::Abortable | ErrorKind::Broker(_) => {
+                Fault::Broker
+            }
         }
     }
 }

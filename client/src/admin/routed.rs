@@ -156,7 +156,7 @@ impl Admin {
         let connection = self.pool.node(node).await?;
         let asked = Asked { node, connection: &connection };
         let request = request(&asked, items);
-        let response = connection.call_until(&request, newest, self.request_timeout()).await?;
+        let response = connection.call_in(&request, 0..=newest, self.request_timeout()).await?;
         let outcomes = read(&asked, response).into_iter().collect();
         Ok((outcomes, connection))
     }

@@ -13,6 +13,6 @@ pub(crate) use alarm::{Alarm, sleep};
 pub(crate) use connections::Role;
 pub(crate) use connections::{Connections, Done, Failed, Outcome};
 pub(crate) use dialogue::{Dialogue, Reader, dialogue};
-pub(crate) use failure::failure;
+pub(crate) use failure::{failure, kind_of_failure};
 pub(crate) use identity::member_id;
 pub(crate) use reach::Reach;

@@ -18,6 +18,7 @@ use super::{OffsetAndMetadata, OffsetAndTimestamp, Offsets, TopicPartition};
 use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::Metrics;
+use crate::producer::GroupMetadata;
 use crate::share::check_topic;
 
 /// A member of a consumer group by KIP-848, or a reader of partitions of its own choice.
@@ -165,6 +166,17 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
         self.handle.commit_async(offsets, Box::new(callback));
     }
 
+    /// Who this consumer is in its group, for [`Producer::send_offsets_to_transaction`](crate::Producer::send_offsets_to_transaction): the coordinator takes
+    /// the offsets only while the group counts this member. Ask for it after the poll whose records the transaction is made of, and again for
+    /// each transaction.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Fenced`] where the member was lost since the application has polled, or has not joined yet; [`ErrorKind::Invalid`] without
+    /// `group.id`; and the error that ended the consumer.
+    pub fn group_metadata(&self) -> Result<GroupMetadata, ClientError> {
+        self.handle.group_metadata()
+    }
+
     /// Goes on with this offset of a partition. Does not wait.
     ///
     /// # Errors
@@ -234,6 +246,17 @@ impl<K: Deserializer, V: Deserializer> Consumer<K, V> {
             Reading::Topics(topics) => topics,
             _ => &[],
         }
+    }
+
+    /// The offset behind the last record that polls have handed out, of each partition of which one has: what a commit of everything is of. Does
+    /// not wait.
+    pub fn positions(&self) -> Offsets {
+        self.handle
+            .waiting
+            .positions()
+            .iter()
+            .map(|(partition, position)| (partition.clone(), (*position).into()))
+            .collect()
     }
 
     /// The offset of the next record of a partition that a poll hands out. Waits until it is known, for up to `default.api.timeout.ms`.

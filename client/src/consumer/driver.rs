@@ -12,6 +12,7 @@ use super::conversation::Heard;
 use super::dialogue::{Connections, Done, Outcome};
 use super::failures;
 use super::link::{Command, Notice, Reply};
+use super::standing::Standing;
 use crate::cluster::{self, Reach};
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::ConsumerMetrics;
@@ -24,6 +25,7 @@ pub(super) struct Driver {
     reach: Reach,
     commands: mpsc::UnboundedReceiver<Command>,
     notices: mpsc::UnboundedSender<Notice>,
+    standing: Standing,
     metrics: Arc<ConsumerMetrics>,
     /// Questions whose answer somebody waits for.
     calls: HashMap<CallId, Reply>,
@@ -36,10 +38,11 @@ impl Driver {
         connections: Connections,
         commands: mpsc::UnboundedReceiver<Command>,
         notices: mpsc::UnboundedSender<Notice>,
+        standing: Standing,
         metrics: Arc<ConsumerMetrics>,
     ) -> Self {
         let reach = Reach::new(connections.unreached_patience(), !connections.rebootstraps());
-        Self { machine, connections, reach, commands, notices, metrics, calls: HashMap::new(), closing: None }
+        Self { machine, connections, reach, commands, notices, standing, metrics, calls: HashMap::new(), closing: None }
     }
 
     /// Runs until the consumer is closed.
@@ -71,7 +74,10 @@ impl Driver {
                 }
                 Output::Event(ConsumerEvent::Closed) => return None,
                 Output::Event(event) => self.event(event),
-                Output::Wait(until) => return Some(until),
+                Output::Wait(until) => {
+                    self.standing.set_epoch(self.machine.member_epoch());
+                    return Some(until);
+                }
             }
         }
     }
@@ -148,7 +154,10 @@ impl Driver {
             ConsumerEvent::Fetched(fetched) => self.tell(Notice::Fetched(Box::new(fetched))),
             ConsumerEvent::Revoking { id, partitions } => self.tell(Notice::Revoking(id, partitions)),
             ConsumerEvent::Assigning { id, partitions } => self.tell(Notice::Assigning(id, partitions)),
-            ConsumerEvent::Lost(partitions) => self.tell(Notice::Lost(partitions)),
+            ConsumerEvent::Lost(partitions) => {
+                self.standing.count_loss();
+                self.tell(Notice::Lost(partitions));
+            }
             ConsumerEvent::Answered { id, result } => {
                 if let Some(reply) = self.calls.remove(&id) {
                     // The future may have been dropped.

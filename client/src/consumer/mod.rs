@@ -40,6 +40,7 @@ mod part;
 mod rebalance;
 mod record;
 mod records;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -92,14 +92,14 @@ impl Connection {
         self.start(request, within)?.await
     }
 
-    /// As [`Connection::call`], in no version after `newest`.
-    pub(crate) async fn call_until<R: Request>(
+    /// As [`Connection::call`], in one of these versions.
+    pub(crate) async fn call_in<R: Request>(
         &self,
         request: &R,
-        newest: i16,
+        versions: RangeInclusive<i16>,
         within: Duration,
     ) -> Result<R::Response, ClientError> {
-        self.begin(request, 0..=newest, within)?.await
+        self.start_in(request, versions, within)?.await
     }
 
     /// As [`Connection::call`], but queues the request at once: requests go out in the order in which they were started,
@@ -112,10 +112,11 @@ impl Connection {
         request: &R,
         within: Duration,
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
-        self.begin(request, ANY_VERSION, within)
+        self.start_in(request, ANY_VERSION, within)
     }
 
-    fn begin<R: Request>(
+    /// As [`Connection::start`], in one of these versions.
+    pub(crate) fn start_in<R: Request>(
         &self,
         request: &R,
         versions: RangeInclusive<i16>,

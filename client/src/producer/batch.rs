@@ -55,8 +55,8 @@ impl Batch {
         self.end(Err(error));
     }
 
-    /// Gives it up because its time is over.
-    pub(super) fn expired(self, delivery_timeout_ms: u128, why: Option<&ClientError>) {
+    /// The error of one whose time is over.
+    pub(super) fn expiry(&self, delivery_timeout_ms: u128, why: Option<&ClientError>) -> ClientError {
         let attempts = match self.attempts {
             0 => "it was never sent".to_owned(),
             1 => "it was sent once and may have been written".to_owned(),
@@ -66,10 +66,8 @@ impl Batch {
             |what, error: Option<&ClientError>| error.map(|error| format!("; {what}: {error}")).unwrap_or_default();
         let (last, now) = (told("last error", self.last_error.as_ref()), told("since then", why));
         let reason = format!("not confirmed within delivery.timeout.ms={delivery_timeout_ms}: {attempts}{last}{now}");
-        self.failed(
-            ClientError::new(ErrorKind::TimedOut, "producing", reason)
-                .remedy("check that the partition has a leader that can be reached, or raise delivery.timeout.ms"),
-        );
+        ClientError::new(ErrorKind::TimedOut, "producing", reason)
+            .remedy("check that the partition has a leader that can be reached, or raise delivery.timeout.ms")
     }
 
     fn end(self, outcome: Outcome) {

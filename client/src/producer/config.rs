@@ -39,6 +39,11 @@ pub struct ProducerConfig {
     pub retries: u32,
     /// `delivery.timeout.ms`: how long after its first record a batch is failed if it is not confirmed.
     pub delivery_timeout: Duration,
+    /// `transactional.id`: names the producer over restarts, so that what an earlier one has left is aborted. With it, records are sent in transactions
+    /// alone ([`Producer::begin_transaction`](super::Producer::begin_transaction)).
+    pub transactional_id: Option<String>,
+    /// `transaction.timeout.ms`: the coordinator aborts a transaction that takes longer.
+    pub transaction_timeout: Duration,
     /// `partitioner.ignore.keys`: spread records that have a key as if they had none.
     pub ignore_keys: bool,
 }
@@ -90,6 +95,8 @@ impl ProducerConfig {
             max_in_flight: MAX_IN_FLIGHT,
             retries: i32::MAX as u32,
             delivery_timeout: Duration::from_secs(120),
+            transactional_id: None,
+            transaction_timeout: Duration::from_secs(60),
             ignore_keys: false,
         }
     }
@@ -134,10 +141,8 @@ impl ProducerConfig {
         p.boolean("enable.idempotence", &mut config.idempotence)?;
         p.millis("delivery.timeout.ms", 1..=i32::MAX as u64, &mut config.delivery_timeout)?;
         p.boolean("partitioner.ignore.keys", &mut config.ignore_keys)?;
-        if let Some(id) = p.get("transactional.id") {
-            let reason = "this version of the producer has no transactions";
-            return Err(ClientError::config("transactional.id", id, reason, "remove it"));
-        }
+        config.transactional_id = p.get("transactional.id").map(str::to_owned);
+        p.millis("transaction.timeout.ms", 1..=i32::MAX as u64, &mut config.transaction_timeout)?;
         if let Some(class) = p.get("partitioner.class") {
             let reason = "partitioners of Java classes cannot be run here";
             return Err(ClientError::config("partitioner.class", class, reason, "give each record its partition"));
@@ -168,6 +173,25 @@ impl ProducerConfig {
         if self.idempotence && self.retries == 0 {
             let remedy = "remove it, or use enable.idempotence=false";
             return refuse("retries", "0".into(), "an idempotent producer has to try again", remedy);
+        }
+        if let Some(id) = &self.transactional_id {
+            if id.is_empty() {
+                return refuse(
+                    "transactional.id",
+                    id.clone(),
+                    "an id has to be something",
+                    "name the producer, or remove it",
+                );
+            }
+            if !self.idempotence {
+                let remedy = "remove transactional.id, or what turns idempotence off: acks, retries or max.in.flight.requests.per.connection";
+                return refuse(
+                    "enable.idempotence",
+                    "false".into(),
+                    "transactions need an idempotent producer",
+                    remedy,
+                );
+            }
         }
         if self.delivery_timeout < self.linger.saturating_add(self.client.net.request_timeout) {
             return refuse(
@@ -245,7 +269,8 @@ mod tests {
             (&[("retries", "0"), ("enable.idempotence", "true")], "retries=0"),
             (&[("compression.type", "brotli")], "compression.type=brotli"),
             (&[("delivery.timeout.ms", "1000")], "delivery.timeout.ms=1000"),
-            (&[("transactional.id", "t")], "transactional.id=t"),
+            (&[("transactional.id", "")], "transactional.id="),
+            (&[("transactional.id", "t"), ("acks", "1")], "enable.idempotence=false"),
             (&[("linger.msec", "1")], "did you mean linger.ms?"),
         ] {
             let error = read(pairs).unwrap_err().to_string();

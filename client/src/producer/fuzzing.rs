@@ -148,6 +148,7 @@ struct World {
 impl World {
     fn new(now: Instant, input: &mut Input<'_>) -> Self {
         let limits = Arc::new(Limits {
+            transactions: None,
             batch_size: input.pick(&[200, 100, 1_000]),
             linger: input.pick(&[Duration::ZERO, Duration::from_millis(50)]),
             compression: input.pick(&Compression::ALL),

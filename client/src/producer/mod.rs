@@ -17,6 +17,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 mod topics;
+mod transaction;
 mod verdict;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +30,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+pub use ackflow_protocol::machine::transaction::GroupMetadata;
 pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryFuture;
 pub use record::{DeliveryReport, ProducerRecord};
@@ -37,6 +39,7 @@ use delivery::BatchFuture;
 use partitioner::partition_of_key;
 use queue::{Append, Limits};
 use topics::{Partition, Topic, Topics};
+use transaction::Transactions;
 
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::{Metrics, ProducerMetrics};
@@ -65,6 +68,8 @@ struct Shared {
     metrics: Arc<ProducerMetrics>,
     reporter: Reporter,
     topics: Topics,
+    /// With a transactional id.
+    transactions: Option<Arc<Transactions>>,
     /// What is left of `buffer.memory`.
     room: Arc<Semaphore>,
     /// How many callers wait for room: then no batch waits for more records.
@@ -86,7 +91,9 @@ impl Producer {
         config.check()?;
         let metrics = Arc::new(ProducerMetrics::watch(&mut config.client));
         let offer = Offer::watch(&mut config.client);
+        let transactions = Transactions::of(&config);
         let limits = Limits {
+            transactions: transactions.clone(),
             batch_size: config.batch_size,
             linger: config.linger,
             compression: config.compression,
@@ -104,6 +111,7 @@ impl Producer {
             pool,
             metrics,
             topics: Topics::new(Arc::new(limits)),
+            transactions: transactions.clone(),
             room: Arc::new(Semaphore::new(config.buffer_memory)),
             waiting_for_room: AtomicUsize::new(0),
             activated: Mutex::default(),
@@ -113,7 +121,10 @@ impl Producer {
         });
         let span = tracing::debug_span!("producer", client_id = &*shared.config.client.net.client_id);
         tokio::spawn(sender::run(shared.clone()).instrument(span.clone()));
-        tokio::spawn(metadata::run(shared.clone()).instrument(span));
+        tokio::spawn(metadata::run(shared.clone()).instrument(span.clone()));
+        if let Some(transactions) = transactions {
+            tokio::spawn(transaction::run(shared.clone(), transactions).instrument(span));
+        }
         Ok(Self(Arc::new(Handle(shared))))
     }
 
@@ -138,6 +149,7 @@ impl Producer {
     /// it had to wait too long, [`ErrorKind::Closed`], and what the cluster says of the topic.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryFuture, ClientError> {
         let shared = &*self.0.0;
+        shared.check_transaction()?;
         let topic = match shared.topics.get(&record.topic) {
             Some(topic) if topic.has(record.partition) => topic,
             Some(_) => shared.look_for_partition(&record).await?,
@@ -149,7 +161,12 @@ impl Producer {
         let (mut room, mut moved_on) = (None, false);
         loop {
             let partition = &topic.partitions[at];
-            let appended = partition.lock().append(&record, timestamp, Instant::now, &mut room, may_move_on);
+            let appended = {
+                let mut queue = partition.lock();
+                // It may have been ended meanwhile.
+                shared.check_transaction()?;
+                queue.append(&record, timestamp, Instant::now, &mut room, may_move_on)
+            };
             match appended.map_err(|error| invalid(&record, error.to_string()))? {
                 Append::Queued { delivery, activated, changed } => {
                     if activated {
@@ -193,13 +210,16 @@ impl Producer {
         first_error
     }
 
-    /// Flushes, then closes the producer and all its handles. Cancel-safe in that dropping it closes nothing before
+    /// Flushes, aborts the transaction that is open, then closes the producer and all its handles. Cancel-safe in that dropping it closes nothing before
     /// everything was flushed.
     ///
     /// # Errors
-    /// As [`Producer::flush`].
+    /// As [`Producer::flush`], and where the transaction could not be aborted.
     pub async fn close(self) -> Result<(), ClientError> {
-        let flushed = self.flush().await;
+        let flushed = match self.abort_what_is_open().await {
+            Ok(()) => self.flush().await,
+            Err(error) => Err(error),
+        };
         self.0.0.reporter.close().await;
         self.0.0.close();
         flushed
@@ -222,6 +242,11 @@ impl Shared {
 
     fn is_in_a_hurry(&self) -> bool {
         self.waiting_for_room.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether records are taken, where they are those of a transaction.
+    fn check_transaction(&self) -> Result<(), ClientError> {
+        self.transactions.as_ref().map_or(Ok(()), |transactions| transactions.check())
     }
 
     /// The partition that a record goes to, and whether the record may go to another one just as well.

@@ -18,9 +18,13 @@ use super::batch::{Batch, ProducerId};
 use super::config::Acks;
 use super::queue::{Leader, Take};
 use super::topics::Partition;
+use super::transaction::Transactions;
 use super::verdict::{is_about_leaders, judge, judge_failure};
 use crate::error::{ClientError, ErrorKind};
 use crate::net::{Connection, address, random};
+
+/// The first version of Produce that belongs to transactions of version 2 (KIP-890).
+const FIRST_OF_V2: i16 = 12;
 
 /// Sends batches until the producer is closed.
 pub(super) async fn run(shared: Arc<Shared>) {
@@ -125,6 +129,11 @@ impl Sender {
         let mut round = Round::default();
         let mut sizes: HashMap<i32, usize> = HashMap::new();
         let mut active = std::mem::take(&mut self.active);
+        let transactions = self.shared.transactions.clone();
+        let stage = transactions.as_ref().map(|transactions| transactions.stage());
+        if let Some(failure) = stage.as_ref().and_then(|stage| stage.failure.as_ref()) {
+            active.iter().for_each(|partition| partition.lock().fail_all(now, failure));
+        }
         // Begin with another one each time, so that none waits because of its place.
         if !active.is_empty() {
             active.rotate_left(1);
@@ -149,7 +158,12 @@ impl Sender {
             if *size > 0 && *size + next_size > self.shared.config.max_request_size {
                 return true;
             }
-            match queue.take(now, self.shared.is_in_a_hurry(), self.identity.current) {
+            if transactions.as_ref().is_some_and(|it| !it.may_send(&partition.topic, partition.index)) {
+                round.look_again_at(queue.next_expiry());
+                return true;
+            }
+            let producer = stage.as_ref().map_or(self.identity.current, |stage| stage.producer);
+            match queue.take(now, self.shared.is_in_a_hurry(), producer) {
                 Take::Batch(batch) => {
                     *size += batch.records.len();
                     let sent = Sent { partition: partition.clone(), topic_id: leader.topic_id, batch };
@@ -210,8 +224,15 @@ impl Sender {
         // Not longer than until the first batch expires: then its fate has to be known.
         let left = sent.iter().map(|sent| sent.batch.deadline - now).min().unwrap_or(timeout);
         let within = left.min(timeout).max(Duration::from_millis(1));
+        let transactions = self.shared.transactions.as_deref();
+        // With version 12 and later, Produce adds the partitions to the transaction, which must be one of version 2.
+        let versions = match transactions.map(Transactions::is_v2) {
+            None => 0..=i16::MAX,
+            Some(true) => FIRST_OF_V2..=i16::MAX,
+            Some(false) => 0..=FIRST_OF_V2 - 1,
+        };
         let request = ProduceRequest {
-            transactional_id: None,
+            transactional_id: transactions.map(|transactions| transactions.id().to_owned()),
             acks: match config.acks {
                 Acks::All => -1,
                 Acks::Leader => 1,
@@ -223,7 +244,7 @@ impl Sender {
         let link = self.links.entry(node).or_default();
         let started = match &link.connection {
             Some(connection) => {
-                connection.start(&request, within).map(|answer| (connection.broker().to_owned(), answer))
+                connection.start_in(&request, versions, within).map(|answer| (connection.broker().to_owned(), answer))
             }
             None => Err(ClientError::new(ErrorKind::NotSent, "producing", "the connection has ended")),
         };

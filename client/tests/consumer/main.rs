@@ -6,6 +6,7 @@
 mod commits;
 mod groups;
 mod positions;
+mod producing;
 mod refusals;
 mod static_members;
 mod transactions;

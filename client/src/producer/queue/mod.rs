@@ -33,10 +33,13 @@ use crate::net::Backoff;
 use crate::producer::batch::{Batch, ProducerId, sequence_after};
 use crate::producer::delivery::{Appended, Completion, DeliveryFuture, Promise};
 use crate::producer::record::ProducerRecord;
+use crate::producer::transaction::Transactions;
 
 /// What all queues of a producer have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
+    /// Those that the records belong to, if they do.
+    pub(super) transactions: Option<Arc<Transactions>>,
     pub(super) batch_size: usize,
     pub(super) linger: Duration,
     pub(super) compression: Compression,
@@ -233,6 +236,7 @@ impl Queue {
             compression: self.limits.compression,
             level: self.limits.compression_level,
             max_size: self.limits.batch_size,
+            transactional: self.limits.transactions.is_some(),
             ..BatchOptions::default()
         };
         self.open = Some(Open { builder: BatchBuilder::new(options), promise, room, since: now() });
@@ -281,7 +285,11 @@ impl Queue {
             }
             Err(error) => {
                 self.limits.metrics.failed(count);
-                promise.keep(Err(ClientError::new(ErrorKind::Invalid, self.doing(), error.to_string())));
+                let error = ClientError::new(ErrorKind::Invalid, self.doing(), error.to_string());
+                if let Some(transactions) = &self.limits.transactions {
+                    transactions.batch_failed(&error, false);
+                }
+                promise.keep(Err(error));
             }
         }
         tracing::trace!(topic = &*self.topic, partition = self.partition, count, age = ?now - since, "batch sealed");
@@ -308,7 +316,9 @@ impl Queue {
             }
             self.seal(now);
         }
-        if self.limits.idempotent && self.producer.is_none() {
+        if self.limits.transactions.is_some() {
+            self.adopt(producer);
+        } else if self.limits.idempotent && self.producer.is_none() {
             match producer.filter(|producer| Some(producer.id) != self.refused) {
                 Some(producer) => self.producer = Some(producer),
                 None => return Take::NeedsProducerId { other_than: self.refused },
@@ -332,6 +342,15 @@ impl Queue {
         batch.attempts += 1;
         self.in_flight += 1;
         Take::Batch(batch)
+    }
+
+    /// Goes on under the id and epoch of the transaction: from the start, where they are others than before.
+    fn adopt(&mut self, producer: Option<ProducerId>) {
+        if self.producer != producer {
+            self.producer = producer;
+            self.next_sequence = 0;
+            self.established = false;
+        }
     }
 
     /// When the first batch is given up, unless its answer comes before.

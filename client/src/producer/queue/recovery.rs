@@ -24,6 +24,11 @@ impl Queue {
                 batch.last_error = Some(error);
                 self.returned.push(batch);
             }
+            // The transaction is aborted, and the next one begins its sequence anew.
+            Verdict::OutOfSequence(error) if self.limits.transactions.is_some() && !self.draining => {
+                self.draining = true;
+                self.give_up(batch, error);
+            }
             Verdict::OutOfSequence(error) => {
                 // Where an earlier batch failed too, it is what the broker misses, and comes again first.
                 if !self.draining {
@@ -50,6 +55,9 @@ impl Queue {
 
     fn give_up(&self, batch: Batch, error: ClientError) {
         self.limits.metrics.failed(batch.count);
+        if let Some(transactions) = &self.limits.transactions {
+            transactions.batch_failed(&error, batch.sequence.is_some());
+        }
         batch.failed(error);
     }
 
@@ -104,8 +112,8 @@ impl Queue {
             if batch.sequence.is_some() {
                 self.break_sequence(batch.order);
             }
-            self.limits.metrics.failed(batch.count);
-            batch.expired(timeout, self.blocked.as_ref());
+            let error = batch.expiry(timeout, self.blocked.as_ref());
+            self.give_up(batch, error);
         }
         while let Some(batch) = kept.pop_back() {
             self.sealed.push_front(batch);
@@ -123,6 +131,10 @@ impl Queue {
             return;
         }
         self.broken = None;
+        if self.limits.transactions.is_some() {
+            // The transaction cannot be committed any more, and the next one has another epoch.
+            return;
+        }
         let Some(producer) = self.producer.take() else {
             return;
         };

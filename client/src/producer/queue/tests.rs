@@ -17,6 +17,7 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn queue(limits: impl FnOnce(&mut Limits)) -> Queue {
     let mut of = Limits {
+        transactions: None,
         batch_size: 200,
         linger: Duration::ZERO,
         compression: Compression::None,

@@ -1,5 +1,7 @@
 //! The application's end of a running consumer: what waits to be handed out, and rebalances that the application has to hear of.
 
+mod closing;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -8,24 +10,27 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
 use ackflow_protocol::machine::consumer::{Answer, ConsumerMachine, Offsets, RebalanceId, Run, SeekTo, TopicPartition};
+
 use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 use tracing::Instrument;
 
-use super::config::ConsumerConfig;
-use super::dialogue::Connections;
-use super::driver::Driver;
-use super::failures;
-use super::link::{Command, Link, Notice, closed};
-use super::part::Piece;
-use super::rebalance::{Rebalance, RebalanceListener};
-use super::waiting::Waiting;
 use crate::cluster::{self, Alarm};
+use crate::consumer::config::ConsumerConfig;
+use crate::consumer::dialogue::Connections;
+use crate::consumer::driver::Driver;
+use crate::consumer::failures;
+use crate::consumer::link::{Command, Link, Notice, Reply, closed};
+use crate::consumer::part::Piece;
+use crate::consumer::rebalance::{Rebalance, RebalanceListener};
+use crate::consumer::standing::{Member, Standing};
+use crate::consumer::waiting::Waiting;
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::ConsumerMetrics;
 use crate::net::random;
+use crate::producer::GroupMetadata;
 use crate::telemetry::Reporter;
 
 /// Hears how a commit ended.
@@ -59,6 +64,7 @@ pub(super) struct Handle {
     errors: VecDeque<ClientError>,
     failure: Option<ClientError>,
     last_assignment: u64,
+    member: Member,
 }
 
 /// A commit whose callback has not been called: of which partitions it has to be.
@@ -108,11 +114,14 @@ impl Handle {
             ("client_rack", config.client_rack.as_deref()),
         ];
         let reporter = Reporter::watch(&mut client, metrics.metrics(), &labels);
-        let driver = Driver::new(machine, Connections::new(client), commands, sender, metrics.clone());
+        let standing = Standing::default();
+        let driver =
+            Driver::new(machine, Connections::new(client), commands, sender, standing.clone(), metrics.clone());
         let span = tracing::debug_span!("consumer", group_id = config.group_id, member_id);
         let driver = runtime.spawn(driver.run().instrument(span));
         let mut handle = Self::new(config, link, notices, metrics, Some(driver));
         handle.reporter = Some(reporter);
+        handle.member = Member::new(config, &member_id, standing);
         Ok(handle)
     }
 
@@ -144,6 +153,7 @@ impl Handle {
             errors: VecDeque::new(),
             failure: None,
             last_assignment: 0,
+            member: Member::new(config, "", Standing::default()),
         }
     }
 
@@ -346,11 +356,25 @@ impl Handle {
 
     /// The application hears that partitions are lost, of those that it has.
     fn lose(&mut self, mut lost: Vec<TopicPartition>) {
+        self.member.heard_of_loss();
         lost.retain(|name| self.waiting.has(name));
         if !lost.is_empty() {
             self.call_listener(|listener, rebalance| listener.lost(&lost, rebalance));
             self.waiting.forget(&lost);
             self.metrics.assigned(self.waiting.names().len());
+        }
+    }
+
+    /// Who commits in a transaction what was handed out.
+    pub(super) fn group_metadata(&self) -> Result<GroupMetadata, ClientError> {
+        const DOING: &str = "asking for the group's metadata";
+        self.check_failure(DOING)?;
+        match self.has_group {
+            false => {
+                Err(ClientError::new(ErrorKind::Invalid, DOING, "the consumer has no group").remedy("set group.id"))
+            }
+            true if self.is_member() => self.member.metadata(),
+            true => Ok(self.member.nobody()),
         }
     }
 
@@ -373,7 +397,7 @@ impl Handle {
     pub(super) async fn ask(
         &mut self,
         doing: &'static str,
-        question: impl FnOnce(super::link::Reply) -> Command,
+        question: impl FnOnce(Reply) -> Command,
     ) -> Result<Answer, ClientError> {
         self.check_failure(doing)?;
         self.tell_taken();
@@ -429,47 +453,6 @@ impl Handle {
     pub(super) fn failure(&self) -> Option<&ClientError> {
         self.failure.as_ref()
     }
-
-    /// Closes the consumer. Cancel-safe: closing goes on without the caller.
-    pub(super) async fn close(&mut self, timeout: Duration) -> Result<(), ClientError> {
-        self.absorb();
-        let offsets = self.give_up_all();
-        self.errors.clear();
-        let Some(driver) = self.begin_close(timeout, offsets, true) else { return Ok(()) };
-        let last_push = async {
-            if let Some(reporter) = &self.reporter {
-                reporter.close().await;
-            }
-        };
-        let (ended, ()) = tokio::join!(driver, last_push);
-        self.absorb();
-        self.run_callbacks();
-        let ended = ended.unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down, and with it the connections end.
-            Err(_) => Ok(()),
-        });
-        // What could not be committed at last.
-        let failed = self.errors.pop_front().map_or(Ok(()), |error| Err(error.while_doing(CLOSING)));
-        ended.and(failed)
-    }
-
-    fn begin_close(
-        &mut self,
-        timeout: Duration,
-        offsets: Offsets,
-        commits: bool,
-    ) -> Option<JoinHandle<Result<(), ClientError>>> {
-        let driver = self.driver.take()?;
-        self.link.send(Command::Close { deadline: deadline(timeout), offsets, commits });
-        Some(driver)
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.begin_close(self.close_timeout, Offsets::new(), false);
-    }
 }
 
 impl fmt::Debug for Handle {
@@ -485,7 +468,6 @@ impl fmt::Debug for Handle {
 pub(super) const POLLING: &str = "polling a consumer";
 pub(super) const SUBSCRIBING: &str = "subscribing a consumer";
 pub(super) const COMMITTING: &str = "committing offsets";
-const CLOSING: &str = "closing a consumer";
 
 /// When a time that begins now is over. Times too long for the clock are as good as a century.
 pub(super) fn deadline(timeout: Duration) -> Instant {
