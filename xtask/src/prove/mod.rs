@@ -16,6 +16,7 @@ mod faults_codec;
 mod faults_core;
 mod faults_net;
 mod faults_share;
+mod faults_txn;
 mod file_sink;
 mod file_sink_kill;
 mod fuzz;
@@ -30,6 +31,7 @@ mod schema_oracle;
 mod security;
 mod sim;
 mod tail_latency;
+mod txn_real;
 mod vectors_all;
 mod vectors_core;
 mod versions;
@@ -82,6 +84,8 @@ pub static ALL: &[Proof] = &[
     admin::PROOF,
     consumer::PROOF,
     reauth::PROOF,
+    txn_real::PROOF,
+    faults_txn::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::Program;
 use crate::kafka::{Cluster, Options};
 use crate::process::Process;
+use crate::prove::support::program::Program;
 use crate::prove::verdict::Verdict;
 use crate::{process, workspace};
 

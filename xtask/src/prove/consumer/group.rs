@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::Program;
 use super::journal::Journals;
 use crate::interrupt;
 use crate::kafka::{Cluster, Options, Tools};
 use crate::process::Process;
+use crate::prove::support::program::Program;
 use crate::prove::support::wait;
 use crate::prove::verdict::Verdict;
 

@@ -5,15 +5,11 @@ mod group;
 mod journal;
 mod throughput;
 
-use std::path::PathBuf;
-use std::process::Command;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::Proof;
-use super::support::bench::Bench;
+use super::support::program::Program;
 use super::verdict::Verdict;
-use crate::workspace;
 
 pub(super) const PROOF: Proof = Proof {
     name: "consumer",
@@ -22,28 +18,10 @@ pub(super) const PROOF: Proof = Proof {
 };
 
 fn run() -> Result<Verdict> {
-    let program = Program::build()?;
+    let program = Program::build("consumer")?;
     let mut verdict = Verdict::default();
     group::prove(&program, &mut verdict)?;
     contents::prove(&program, &mut verdict)?;
     throughput::prove(&program, &mut verdict)?;
     Ok(verdict)
-}
-
-/// benches/src/bin/consumer, built. Its processes are signalled by their own ids, so cargo does not stand between.
-struct Program(PathBuf);
-
-impl Program {
-    fn build() -> Result<Self> {
-        Bench::build("consumer")?;
-        let metadata = workspace::metadata()?;
-        let target = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
-        Ok(Self(PathBuf::from(target).join("release/consumer")))
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.0);
-        command.args(arguments);
-        command
-    }
 }

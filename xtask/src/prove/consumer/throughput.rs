@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Program;
 use crate::kafka::{Cluster, Options, Tools};
 use crate::peers;
 use crate::process::{Process, TICK};
+use crate::prove::support::program::Program;
 use crate::prove::support::statistics::median;
 use crate::prove::verdict::Verdict;
 

@@ -4,6 +4,7 @@ pub(super) mod ackflow;
 pub(super) mod bench;
 pub(super) mod delivered;
 pub(super) mod perf_table;
+pub(super) mod program;
 pub(super) mod rows;
 pub(super) mod sink_run;
 pub(super) mod statistics;

@@ -1,0 +1,21 @@
+//! What a producer knows of its transactions, line by line: it outlives the process.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+pub(crate) struct Journal(File);
+
+impl Journal {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        Ok(Self(file.with_context(|| format!("opening {}", path.display()))?))
+    }
+
+    /// One write a line, so that a kill tears none.
+    pub(crate) fn note(&mut self, line: &str) -> Result<()> {
+        Ok(self.0.write_all(format!("{line}\n").as_bytes())?)
+    }
+}

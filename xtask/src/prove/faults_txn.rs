@@ -1,0 +1,19 @@
+//! Faults that other clients had with transactions and idempotence.
+
+use anyhow::Result;
+
+use super::support::rows::{Mutated, prove};
+use super::{Proof, verdict::Verdict};
+
+pub(super) const PROOF: Proof = Proof {
+    name: "faults-txn",
+    shows: "each public fault of transactions and idempotence has tests, each with a mutation of our code that it notices",
+    run,
+};
+
+/// Section D of the catalogue.
+const ROWS: [u32; 6] = [53, 54, 55, 58, 59, 60];
+
+fn run() -> Result<Verdict> {
+    prove(&ROWS, &[], Mutated::EachTest)
+}
