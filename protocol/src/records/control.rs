@@ -1,11 +1,17 @@
 //! Control records: transaction markers, written by the broker into control batches.
 
+use bytes::Bytes;
 use nom::{
     IResult, Parser,
     number::complete::{be_i16, be_i32},
 };
 
-use super::record::Record;
+use super::{
+    builder::{BatchBuilder, BatchOptions},
+    header::{ATTRIBUTES_AT, CONTROL, TRANSACTIONAL},
+    record::Record,
+    rewrite::set_crc,
+};
 
 /// What a control record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +55,29 @@ impl ControlRecord {
 pub struct MalformedControlRecord {
     /// Offset of the record.
     pub offset: i64,
+}
+
+/// The control batch that ends the transaction of a producer at `timestamp`, in ms: of base offset 0, as
+/// [`BatchBuilder::build`] gives a batch.
+pub fn end_of_transaction(
+    committed: bool,
+    coordinator_epoch: i32,
+    producer_id: i64,
+    producer_epoch: i16,
+    timestamp: i64,
+) -> Bytes {
+    let kind = if committed { COMMIT } else { ABORT };
+    let mut key = [0; 4];
+    key[2..].copy_from_slice(&kind.to_be_bytes());
+    let mut value = [0; 6];
+    value[2..].copy_from_slice(&coordinator_epoch.to_be_bytes());
+    let options = BatchOptions { transactional: true, producer_id, producer_epoch, ..BatchOptions::default() };
+    let mut builder = BatchBuilder::new(options);
+    let built = builder.try_append(timestamp, Some(&key), Some(&value), []).and_then(|_| builder.build());
+    let mut batch = built.expect("one record of a few bytes fits any batch").to_vec();
+    batch[ATTRIBUTES_AT..][..2].copy_from_slice(&(TRANSACTIONAL | CONTROL).to_be_bytes());
+    set_crc(&mut batch);
+    batch.into()
 }
 
 const ABORT: i16 = 0;

@@ -6,20 +6,26 @@ use std::time::Instant;
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
+use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
+use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
+use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::produce::ProduceRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
 use bytes::Bytes;
 
@@ -83,13 +89,17 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
     }
     [
         range::<ProduceRequest>(),
+        range::<FetchRequest>(),
+        range::<ListOffsetsRequest>(),
         range::<MetadataRequest>(),
         range::<FindCoordinatorRequest>(),
         range::<ListGroupsRequest>(),
         range::<ApiVersionsRequest>(),
         range::<CreateTopicsRequest>(),
         range::<DeleteTopicsRequest>(),
+        range::<DeleteRecordsRequest>(),
         range::<InitProducerIdRequest>(),
+        range::<OffsetForLeaderEpochRequest>(),
         range::<DescribeConfigsRequest>(),
         range::<CreatePartitionsRequest>(),
         range::<IncrementalAlterConfigsRequest>(),
@@ -99,6 +109,8 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<ShareFetchRequest>(),
         range::<ShareAcknowledgeRequest>(),
         range::<DescribeShareGroupOffsetsRequest>(),
+        range::<DescribeProducersRequest>(),
+        range::<WriteTxnMarkersRequest>(),
     ]
     .into_iter()
 }
@@ -180,13 +192,17 @@ impl Cluster {
             };
         }
         match key {
-            ApiKey::PRODUCE => self.read(cx, body, handlers::produce::handle),
+            ApiKey::PRODUCE => self.read_body(cx, body, handlers::produce::handle),
+            ApiKey::FETCH => self.read_body(cx, body, handlers::fetch::handle),
+            ApiKey::LIST_OFFSETS => self.serve(cx, body, handlers::list_offsets::handle),
             ApiKey::METADATA => self.serve(cx, body, handlers::metadata::handle),
             ApiKey::FIND_COORDINATOR => self.serve(cx, body, handlers::find_coordinator::handle),
             ApiKey::LIST_GROUPS => self.serve(cx, body, handlers::list_groups::handle),
             ApiKey::API_VERSIONS => self.serve(cx, body, handlers::api_versions::handle),
             ApiKey::CREATE_TOPICS => self.serve(cx, body, handlers::create_topics::handle),
             ApiKey::DELETE_TOPICS => self.serve(cx, body, handlers::delete_topics::handle),
+            ApiKey::DELETE_RECORDS => self.serve(cx, body, handlers::delete_records::handle),
+            ApiKey::OFFSET_FOR_LEADER_EPOCH => self.serve(cx, body, handlers::offset_for_leader_epoch::handle),
             ApiKey::INIT_PRODUCER_ID => self.serve(cx, body, handlers::init_producer_id::handle),
             ApiKey::DESCRIBE_CONFIGS => self.serve(cx, body, handlers::describe_configs::handle),
             ApiKey::CREATE_PARTITIONS => self.serve(cx, body, handlers::create_partitions::handle),
@@ -194,11 +210,13 @@ impl Cluster {
             ApiKey::DESCRIBE_CLUSTER => self.serve(cx, body, handlers::describe_cluster::handle),
             ApiKey::SHARE_GROUP_HEARTBEAT => self.serve(cx, body, handlers::share_group_heartbeat::handle),
             ApiKey::SHARE_GROUP_DESCRIBE => self.serve(cx, body, handlers::share_group_describe::handle),
-            ApiKey::SHARE_FETCH => self.read(cx, body, handlers::share_fetch::handle),
+            ApiKey::SHARE_FETCH => self.read_body(cx, body, handlers::share_fetch::handle),
             ApiKey::SHARE_ACKNOWLEDGE => self.serve(cx, body, handlers::share_acknowledge::handle),
             ApiKey::DESCRIBE_SHARE_GROUP_OFFSETS => {
                 self.serve(cx, body, handlers::describe_share_group_offsets::handle)
             }
+            ApiKey::DESCRIBE_PRODUCERS => self.serve(cx, body, handlers::describe_producers::handle),
+            ApiKey::WRITE_TXN_MARKERS => self.serve(cx, body, handlers::write_txn_markers::handle),
             _ => Answer::Close(format!("{key} is not served")),
         }
     }
@@ -210,10 +228,10 @@ impl Cluster {
         body: Bytes,
         handler: fn(&mut Self, &RequestContext<'_>, R) -> R::Response,
     ) -> Answer {
-        self.read(cx, body, |cluster, cx, request| cx.reply(&handler(cluster, cx, request)))
+        self.read_body(cx, body, |cluster, cx, request| cx.reply(&handler(cluster, cx, request)))
     }
 
-    fn read<R: Request>(
+    fn read_body<R: Request>(
         &mut self,
         cx: &RequestContext<'_>,
         body: Bytes,

@@ -25,6 +25,9 @@ use super::{
 const TOPIC: &str = "topic";
 const GROUP: &str = "group";
 
+/// APIs whose requests come damaged.
+const DAMAGED: &[ApiKey] = &[ApiKey::SHARE_FETCH, ApiKey::SHARE_ACKNOWLEDGE, ApiKey::PRODUCE, ApiKey::FETCH];
+
 /// Members and connections, one each.
 const MEMBERS: usize = 3;
 
@@ -142,7 +145,7 @@ impl World {
 
     /// A valid request with a few bytes changed.
     fn send_damaged(&mut self, client: usize, input: &mut Input<'_>) {
-        let request = ValidRequest::choose(&[ApiKey::SHARE_FETCH, ApiKey::SHARE_ACKNOWLEDGE, ApiKey::PRODUCE], input);
+        let request = ValidRequest::choose(DAMAGED, input);
         let mut body = request.body.to_vec();
         for _ in 0..=input.below(4) {
             let at = usize::from(input.byte()) % body.len().max(1);

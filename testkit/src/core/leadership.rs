@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
-use super::topics::TopicIdPartition;
+use super::topics::{Partition, TopicIdPartition};
 use super::{Cluster, ConnectionId, Due, Output};
 
 /// Partitions of Kafka's `__consumer_offsets`, whose leaders coordinate the groups.
@@ -58,6 +58,23 @@ impl Cluster {
         let partition = java_hash(group).checked_abs().unwrap_or(0) % OFFSETS_PARTITIONS;
         let begin = usize::try_from(partition).unwrap_or_default();
         (0..nodes.len()).map(|step| nodes[(begin + step) % nodes.len()]).find(|node| alive.contains(node))
+    }
+
+    /// The partition of this topic's name and index, where the node leads it and the client knows so. -1 is an epoch that it does not
+    /// say.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
+    pub(crate) fn led(
+        &self,
+        node: i32,
+        topic: &str,
+        partition: i32,
+        epoch: i32,
+    ) -> Result<TopicIdPartition, ErrorCode> {
+        let id = self.partition_of(topic, partition).map_err(|(code, _)| code)?;
+        check_epoch(self.topics.partition(id)?, node, epoch)?;
+        if self.topics.is_led_by(id, node) { Ok(id) } else { Err(ErrorCode::NOT_LEADER_OR_FOLLOWER) }
     }
 
     /// Whether the node coordinates the group.
@@ -131,6 +148,7 @@ impl Cluster {
             return Ok(());
         }
         found.sessions = super::share::session::ShareSessions::default();
+        found.fetch_sessions = super::fetch::session::FetchSessions::default();
         let cut: Vec<ConnectionId> =
             self.connections.iter().filter(|(_, peer)| peer.node == node).map(|(&connection, _)| connection).collect();
         for connection in cut {
@@ -214,8 +232,11 @@ impl Cluster {
         };
         partition.leader = leader;
         partition.leader_epoch += 1;
-        if let Some(leader) = leader.filter(|leader| !partition.replicas.contains(leader)) {
-            partition.replicas.push(leader);
+        if let Some(leader) = leader {
+            partition.log.begin_epoch(partition.leader_epoch);
+            if !partition.replicas.contains(&leader) {
+                partition.replicas.push(leader);
+            }
         }
         self.share_partitions.unload(id);
         // Whoever waits for its records is told.
@@ -261,6 +282,22 @@ impl Cluster {
 
     fn check_running(&self, node: i32) -> Result<(), Refusal> {
         if self.nodes.is_running(node) { Ok(()) } else { Err(no_node(node)) }
+    }
+}
+
+/// Checks the leader epoch that a client knows, where the node has the partition.
+///
+/// # Errors
+/// NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
+pub(crate) fn check_epoch(partition: &Partition, node: i32, epoch: i32) -> Result<(), ErrorCode> {
+    if !partition.replicas.contains(&node) {
+        return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+    }
+    match epoch {
+        ..0 => Ok(()),
+        older if older < partition.leader_epoch => Err(ErrorCode::FENCED_LEADER_EPOCH),
+        newer if newer > partition.leader_epoch => Err(ErrorCode::UNKNOWN_LEADER_EPOCH),
+        _ => Ok(()),
     }
 }
 

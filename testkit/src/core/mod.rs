@@ -13,12 +13,15 @@
 //! - Start offsets are exact; Kafka shows the one of its last state write. Lag is exact in both.
 //! - An empty group id, and a batch size of 0 or less, are taken for what they are: Kafka answers the first with
 //!   UNKNOWN_SERVER_ERROR and the second with an empty range.
+//! - Of aborted transactions a fetch names those in its records; Kafka may name later ones of the same segment as well.
+//! - Nobody follows: a fetch with a replica's id is answered as a consumer's is, and WriteTxnMarkers takes one marker a producer and partition.
 //! - Nothing is compacted and nothing expires. There are no transactions, ACLs, quotas or dead letter queues.
 
 pub(crate) mod clock;
 pub(crate) mod configs;
 mod dispatch;
 mod faults;
+pub(crate) mod fetch;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod handlers;
@@ -27,6 +30,7 @@ mod leadership;
 pub(crate) mod log;
 pub(crate) mod nodes;
 mod options;
+pub(crate) mod parked;
 mod random;
 pub(crate) mod share;
 #[cfg(test)]
@@ -51,10 +55,11 @@ pub use faults::{FaultAction, FaultId, FaultRule};
 pub use inspect::{FailedAttempt, GroupChange, RecordChange, RecordEvent, ShareRecordState, ShareRecords};
 use nodes::Nodes;
 pub use options::{ClusterOptions, NodeOptions, OptionsError};
+use parked::{ParkedFetches, ParkedId, Waiting};
 use random::Random;
 use share::SharePartitions;
 use share::group::ShareGroups;
-use share::parked::{ParkedFetches, ParkedId};
+
 use timers::Timers;
 use topics::{TopicIdPartition, Topics};
 
@@ -379,12 +384,19 @@ impl Cluster {
     /// Answers a parked fetch, if it found enough or if its time is over.
     fn complete(&mut self, now: Instant, id: ParkedId, time_is_over: bool) {
         let Some(mut parked) = self.parked.take(id) else { return };
-        match self.fetch(now, &parked.fetch, time_is_over) {
-            Some(fetched) => {
+        let reply = match &parked.fetch {
+            Waiting::Share(fetch) => {
+                self.fetch(now, fetch, time_is_over).map(|fetched| handlers::share_fetch::reply(self, fetch, fetched))
+            }
+            Waiting::Plain(fetch) => {
+                self.read(fetch, time_is_over).map(|fetched| handlers::fetch::reply(self, fetch, fetched))
+            }
+        };
+        match reply {
+            Some(reply) => {
                 if let Some(timer) = parked.timer.take() {
                     self.timers.cancel(timer);
                 }
-                let reply = handlers::share_fetch::reply(self, &parked.fetch, fetched);
                 self.deliver(now, parked.connection, reply);
             }
             None => self.parked.put_back(id, parked),

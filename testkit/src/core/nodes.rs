@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ackflow_protocol::wire::ApiKey;
 
+use super::fetch::session::FetchSessions;
 use super::share::session::ShareSessions;
 
 /// One broker.
@@ -24,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) is_registered: bool,
     /// The share sessions with it. They end with its process.
     pub(crate) sessions: ShareSessions,
+    /// The fetch sessions with it, which end with its process too.
+    pub(crate) fetch_sessions: FetchSessions,
     /// The newest version that it serves of APIs of which it does not serve all.
     pub(crate) newest: BTreeMap<ApiKey, i16>,
 }
@@ -38,8 +41,10 @@ impl Nodes {
     /// Adds a broker that runs.
     pub(crate) fn add(&mut self, id: i32, host: String, port: u16, rack: Option<String>) {
         let sessions = ShareSessions::default();
+        let fetch_sessions = FetchSessions::default();
         let newest = BTreeMap::new();
-        let node = Node { id, host, port, rack, is_running: true, is_registered: true, sessions, newest };
+        let (is_running, is_registered) = (true, true);
+        let node = Node { id, host, port, rack, is_running, is_registered, sessions, fetch_sessions, newest };
         self.by_id.insert(id, node);
     }
 
@@ -85,7 +90,16 @@ impl Nodes {
 
     /// The share sessions with a node that has connections.
     pub(crate) fn sessions(&mut self, id: i32) -> &mut ShareSessions {
+        &mut self.connected(id).sessions
+    }
+
+    /// The fetch sessions with a node that has connections.
+    pub(crate) fn fetch_sessions(&mut self, id: i32) -> &mut FetchSessions {
+        &mut self.connected(id).fetch_sessions
+    }
+
+    fn connected(&mut self, id: i32) -> &mut Node {
         let node = self.by_id.get_mut(&id);
-        &mut node.expect("connections are made only to nodes that exist, and no node is ever removed").sessions
+        node.expect("connections are made only to nodes that exist, and no node is ever removed")
     }
 }

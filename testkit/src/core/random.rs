@@ -23,4 +23,9 @@ impl Random {
             }
         }
     }
+
+    /// A random number above 0.
+    pub(crate) fn positive(&mut self) -> i32 {
+        i32::try_from(self.0.next_u64() >> 33).map_or(i32::MAX, |number| number.max(1))
+    }
 }

@@ -92,6 +92,19 @@ fn refusals_say_what_is_wrong_and_where() {
 }
 
 #[test]
+fn end_of_a_transaction_is_the_batch_that_kafka_writes() {
+    let kafka = only_batch(fixture("control_abort"));
+    let (id, epoch, time) = (kafka.producer_id(), kafka.producer_epoch(), kafka.base_timestamp());
+    let mut ours = control::end_of_transaction(false, 0, id, epoch, time).to_vec();
+    assign_offsets(&mut ours, kafka.base_offset(), kafka.partition_leader_epoch()).unwrap();
+    assert_eq!(ours, fixture("control_abort")[..]);
+    let commit = only_batch(control::end_of_transaction(true, 7, id, epoch, time));
+    let record = commit.records().next().unwrap().unwrap();
+    assert_eq!(control::ControlRecord::parse(&record), Ok(control::ControlRecord::Commit { coordinator_epoch: 7 }));
+    assert!(commit.is_control() && commit.is_transactional() && commit.verify_crc().is_ok());
+}
+
+#[test]
 fn control_records_are_told_apart() {
     let batch = only_batch(fixture("control_abort"));
     assert!(batch.is_control() && batch.is_transactional() && !batch.is_dense());

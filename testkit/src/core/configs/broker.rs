@@ -13,6 +13,7 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("message.max.bytes", ConfigType::Int, "1048588", Valid::AtLeast(0)),
     def("socket.request.max.bytes", ConfigType::Int, "104857600", Valid::AtLeast(1)),
     def("fetch.max.bytes", ConfigType::Int, "57671680", Valid::AtLeast(1024)),
+    def("max.incremental.fetch.session.cache.slots", ConfigType::Int, "1000", Valid::AtLeast(0)),
     def("log.message.timestamp.type", ConfigType::String, "CreateTime", Valid::OneOf(&["CreateTime", "LogAppendTime"])),
     def("log.message.timestamp.before.max.ms", ConfigType::Long, "9223372036854775807", Valid::AtLeast(0)),
     def("log.message.timestamp.after.max.ms", ConfigType::Long, "3600000", Valid::AtLeast(0)),

@@ -80,10 +80,7 @@ pub(crate) fn check(values: &Values) -> Result<(), String> {
 
 /// What a producer's batch has to meet in a topic with these settings, at `now_ms` under a leader of `leader_epoch`.
 pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64, leader_epoch: i32) -> AppendRules {
-    let text = |name: &str| match values.get(name) {
-        Some(value) => value.trim(),
-        None => find(DEFS, name).map_or("", |def| broker.default_of(def)).trim(),
-    };
+    let text = |name: &str| text(values, broker, name);
     let long = |name: &str| text(name).parse::<i64>().unwrap_or(i64::MAX);
     AppendRules {
         max_message_bytes: usize::try_from(long("max.message.bytes")).unwrap_or_default(),
@@ -92,5 +89,17 @@ pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64, 
         latest_timestamp: now_ms.saturating_add(long("message.timestamp.after.max.ms")),
         keys_required: text("cleanup.policy").split(',').any(|policy| policy.trim() == "compact"),
         leader_epoch,
+    }
+}
+
+/// Whether records may be deleted from a topic with these settings.
+pub(crate) fn is_deleted_from(values: &Values, broker: &BrokerConfig) -> bool {
+    text(values, broker, "cleanup.policy").split(',').any(|policy| policy.trim() == "delete")
+}
+
+fn text<'a>(values: &'a Values, broker: &'a BrokerConfig, name: &str) -> &'a str {
+    match values.get(name) {
+        Some(value) => value.trim(),
+        None => find(DEFS, name).map_or("", |def| broker.default_of(def)).trim(),
     }
 }

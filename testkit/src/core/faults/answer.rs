@@ -5,15 +5,20 @@ use std::time::{Duration, Instant};
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
+use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
+use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
+use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::produce::ProduceRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
@@ -78,6 +83,10 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
     let throttled = throttled!(
         ProduceRequest,
         MetadataRequest,
+        OffsetForLeaderEpochRequest,
+        ListOffsetsRequest,
+        FetchRequest,
+        DeleteRecordsRequest,
         FindCoordinatorRequest,
         ListGroupsRequest,
         ApiVersionsRequest,
@@ -93,6 +102,7 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         ShareFetchRequest,
         ShareAcknowledgeRequest,
         DescribeShareGroupOffsetsRequest,
+        DescribeProducersRequest,
     );
     throttled.unwrap_or(frame)
 }

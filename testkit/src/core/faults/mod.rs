@@ -39,7 +39,7 @@ pub enum FaultAction {
     /// that the request names.
     Refuse(ErrorCode),
     /// Nothing is done, and each partition that the request names gets this error: of ShareFetch as the error of fetching and, where it
-    /// carries acknowledgements, as theirs. Other APIs than Produce, ShareFetch and ShareAcknowledge are refused as a whole. A share
+    /// carries acknowledgements, as theirs. Other APIs than Produce, Fetch, ShareFetch and ShareAcknowledge are refused as a whole. A share
     /// session goes on, as after every request with an error of a partition.
     RefusePartitions(ErrorCode),
     /// The acknowledgements that a ShareFetch or ShareAcknowledge carries get this error, and nothing of them is done; the rest of the request is. Other
@@ -228,7 +228,7 @@ impl Cluster {
         let Some(action) = self.faults.meet(connection, node, header) else {
             return self.handle_now(now, connection, header, body, Refused::Nothing);
         };
-        let has_partitions = [ApiKey::PRODUCE, ApiKey::SHARE_FETCH, ApiKey::SHARE_ACKNOWLEDGE];
+        let has_partitions = [ApiKey::PRODUCE, ApiKey::FETCH, ApiKey::SHARE_FETCH, ApiKey::SHARE_ACKNOWLEDGE];
         match action {
             FaultAction::RefusePartitions(code) if has_partitions.contains(&header.request_api_key) => {
                 self.handle_now(now, connection, header, body, Refused::Partitions(code))

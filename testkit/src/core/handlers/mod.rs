@@ -4,20 +4,26 @@ pub(super) mod acknowledgements;
 pub(super) mod api_versions;
 pub(super) mod create_partitions;
 pub(super) mod create_topics;
+pub(super) mod delete_records;
 pub(super) mod delete_topics;
 pub(super) mod describe_cluster;
 pub(super) mod describe_configs;
+pub(super) mod describe_producers;
 pub(super) mod describe_share_group_offsets;
+pub(super) mod fetch;
 pub(super) mod find_coordinator;
 pub(super) mod incremental_alter_configs;
 pub(super) mod init_producer_id;
 pub(super) mod list_groups;
+pub(super) mod list_offsets;
 pub(super) mod metadata;
+pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
 pub(super) mod share_acknowledge;
 pub(super) mod share_fetch;
 pub(super) mod share_group_describe;
 pub(super) mod share_group_heartbeat;
+pub(super) mod write_txn_markers;
 
 /// What anybody may do with the cluster, a topic and a group, as bits of Kafka's operation codes: there are no ACLs.
 const CLUSTER_OPERATIONS: i32 = 8096;

@@ -14,6 +14,7 @@ use super::NO_NODE;
 use super::acknowledgements::{self, AcknowledgeRules};
 use super::share_acknowledge::session_key;
 use crate::core::dispatch::{Answer, RequestContext};
+use crate::core::parked::Waiting;
 use crate::core::share::fetch::{AcknowledgeOutcome, Fetched, ShareFetch};
 use crate::core::share::partition::AcquireMode;
 use crate::core::share::session::{FINAL_EPOCH, INITIAL_EPOCH, SessionKey};
@@ -34,7 +35,7 @@ pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: Sh
             match cluster.fetch(cx.now, &fetch, wait.is_zero()) {
                 Some(fetched) => Answer::Reply(reply(cluster, &fetch, fetched)),
                 None => {
-                    let id = cluster.parked.park(cx.connection, fetch);
+                    let id = cluster.parked.park(cx.connection, Waiting::Share(fetch));
                     let timer = cluster.timers.schedule(cx.now + wait, Due::Fetch(id));
                     if let Some(parked) = cluster.parked.get_mut(id) {
                         parked.timer = Some(timer);

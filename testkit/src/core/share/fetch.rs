@@ -168,7 +168,7 @@ impl Cluster {
 
 fn start_offset(log: &PartitionLog, reset: OffsetReset, now_ms: i64) -> i64 {
     match reset {
-        OffsetReset::Earliest => 0,
+        OffsetReset::Earliest => log.start_offset(),
         OffsetReset::Latest => log.end_offset(),
         OffsetReset::ByDuration(age) => {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);

@@ -2,7 +2,6 @@
 
 pub(crate) mod fetch;
 pub(crate) mod group;
-pub(crate) mod parked;
 pub(crate) mod partition;
 pub(crate) mod session;
 
@@ -122,6 +121,15 @@ impl SharePartitions {
     pub(crate) fn unload_group(&mut self, group: &str, is_led: impl Fn(TopicIdPartition) -> bool) {
         let partitions = self.by_group.get_mut(group).into_iter().flatten();
         partitions.filter(|(partition, _)| is_led(**partition)).for_each(|(_, entry)| entry.unload());
+    }
+
+    /// The log of a partition begins at `offset` from now on.
+    pub(crate) fn log_starts_at(&mut self, partition: TopicIdPartition, offset: i64) {
+        for partitions in self.by_group.values_mut() {
+            if let Some(entry) = partitions.get_mut(&partition) {
+                entry.partition.log_starts_at(offset);
+            }
+        }
     }
 
     /// Forgets the partition in every group.

@@ -24,7 +24,7 @@ fn handle(rig: &mut Rig, key: ApiKey, version: i16, body: Bytes) -> Answer {
 fn what_is_not_served_closes_the_connection() {
     let mut rig = Rig::new();
     for (key, version) in [
-        (ApiKey::FETCH, 18),
+        (ApiKey::FETCH, 19),
         (ApiKey(-1), 0),
         (ApiKey(9999), 0),
         (ApiKey::SHARE_FETCH, 0),

@@ -165,6 +165,27 @@ impl SharePartition {
         self.note(noted);
     }
 
+    /// The log begins at `offset` from now on: whatever the records before it were up to, they are done.
+    pub(crate) fn log_starts_at(&mut self, offset: i64) {
+        if offset <= self.start_offset {
+            return;
+        }
+        for batch in self.batches.range_mut(..offset).map(|(_, batch)| batch) {
+            if batch.last() >= offset {
+                batch.split();
+            }
+            batch.update(i64::MIN, offset - 1, |run| {
+                if !run.state.is_terminal() {
+                    run.state = RecordState::Archived;
+                }
+            });
+        }
+        self.move_start();
+        if self.batches.is_empty() && self.start_offset < offset {
+            (self.start_offset, self.end_offset) = (offset, offset);
+        }
+    }
+
     fn note(&mut self, changes: Vec<RecordChange>) {
         if let Some(history) = &mut self.history {
             history.extend(changes);

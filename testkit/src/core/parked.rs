@@ -1,15 +1,35 @@
-//! Share fetches that wait for records.
+//! Fetches that wait for records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::fetch::ShareFetch;
-use crate::core::ConnectionId;
-use crate::core::timers::TimerId;
-use crate::core::topics::TopicIdPartition;
+use super::ConnectionId;
+use super::fetch::Fetch;
+use super::share::fetch::ShareFetch;
+use super::timers::TimerId;
+use super::topics::TopicIdPartition;
 
 /// Names one waiting fetch; rises in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ParkedId(u64);
+
+/// What a fetch asked for.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// Of a share group.
+    Share(ShareFetch),
+    /// Of a consumer of its own.
+    Plain(Fetch),
+}
+
+impl Waiting {
+    fn partitions(&self) -> impl Iterator<Item = TopicIdPartition> {
+        let (share, plain) = match self {
+            Self::Share(fetch) => (&fetch.partitions[..], &[][..]),
+            Self::Plain(fetch) => (&[][..], &fetch.asked[..]),
+        };
+        share.iter().copied().chain(plain.iter().filter_map(|asked| asked.id))
+    }
+}
 
 /// A fetch that waits.
 #[derive(Debug)]
@@ -17,7 +37,7 @@ pub(crate) struct Parked {
     /// Who waits.
     pub(crate) connection: ConnectionId,
     /// What it waits for.
-    pub(crate) fetch: ShareFetch,
+    pub(crate) fetch: Waiting,
     /// Ends the wait.
     pub(crate) timer: Option<TimerId>,
 }
@@ -32,7 +52,7 @@ pub(crate) struct ParkedFetches {
 
 impl ParkedFetches {
     /// Lets a fetch wait.
-    pub(crate) fn park(&mut self, connection: ConnectionId, fetch: ShareFetch) -> ParkedId {
+    pub(crate) fn park(&mut self, connection: ConnectionId, fetch: Waiting) -> ParkedId {
         let id = ParkedId(self.next);
         self.next += 1;
         self.put_back(id, Parked { connection, fetch, timer: None });
@@ -41,8 +61,8 @@ impl ParkedFetches {
 
     /// Lets a fetch wait on that was taken out.
     pub(crate) fn put_back(&mut self, id: ParkedId, parked: Parked) {
-        for partition in &parked.fetch.partitions {
-            self.by_partition.entry(*partition).or_default().insert(id);
+        for partition in parked.fetch.partitions() {
+            self.by_partition.entry(partition).or_default().insert(id);
         }
         self.by_id.insert(id, parked);
     }
@@ -55,11 +75,11 @@ impl ParkedFetches {
     /// Takes a fetch out.
     pub(crate) fn take(&mut self, id: ParkedId) -> Option<Parked> {
         let parked = self.by_id.remove(&id)?;
-        for partition in &parked.fetch.partitions {
-            if let Some(ids) = self.by_partition.get_mut(partition) {
+        for partition in parked.fetch.partitions() {
+            if let Some(ids) = self.by_partition.get_mut(&partition) {
                 ids.remove(&id);
                 if ids.is_empty() {
-                    self.by_partition.remove(partition);
+                    self.by_partition.remove(&partition);
                 }
             }
         }

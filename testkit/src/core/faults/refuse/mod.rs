@@ -1,31 +1,39 @@
 //! Requests that are refused as a whole: the response with an error, of each API.
 
+mod logs;
+
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopicResult,
 };
 use ackflow_protocol::messages::create_topics::{CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse};
+use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::{DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse};
 use ackflow_protocol::messages::describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
 use ackflow_protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult,
 };
+use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse, DescribeShareGroupOffsetsResponseGroup,
 };
+use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::messages::incremental_alter_configs::{
     AlterConfigsResourceResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse};
+use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseTopic};
+use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::share_acknowledge::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
 use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 use ackflow_protocol::messages::share_group_describe::{
     DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse,
 };
 use ackflow_protocol::messages::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
+use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, ErrorCode, Message, Request};
 use bytes::Bytes;
 
@@ -49,6 +57,10 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         };
     }
     refusals! {
+        FetchRequest => logs::fetch,
+        ListOffsetsRequest => logs::list_offsets,
+        DeleteRecordsRequest => logs::delete_records,
+        OffsetForLeaderEpochRequest => logs::offset_for_leader_epoch,
         MetadataRequest => metadata,
         FindCoordinatorRequest => find_coordinator,
         ListGroupsRequest => |_, error_code, _| ListGroupsResponse { error_code, ..Default::default() },
@@ -67,6 +79,8 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ShareFetchRequest => |_, error_code, _| ShareFetchResponse { error_code, ..Default::default() },
         ShareAcknowledgeRequest => |_, error_code, _| ShareAcknowledgeResponse { error_code, ..Default::default() },
         DescribeShareGroupOffsetsRequest => describe_share_group_offsets,
+        WriteTxnMarkersRequest => logs::write_txn_markers,
+        DescribeProducersRequest => logs::describe_producers,
     }
 }
 
