@@ -16,7 +16,8 @@ async fn committed(group: &str, topic: &str) -> Option<OffsetAndMetadata> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went() {
+pub(crate) async fn real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went()
+ {
     let (topic, group) = (topic("commits", 1).await, unique("group"));
     produce(&topic, 0, 0, 10).await;
     let mut consumer = member(&group);
@@ -38,7 +39,7 @@ async fn real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchr
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing() {
+pub(crate) async fn real_kafka_what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing() {
     let (topic, group) = (topic("auto", 1).await, unique("group"));
     produce(&topic, 0, 0, 10).await;
     let config = config(&group)
@@ -65,7 +66,7 @@ async fn real_kafka_what_earlier_polls_handed_out_is_committed_by_itself_and_the
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_consumer_that_is_dropped_leaves_and_commits_nothing() {
+pub(crate) async fn real_kafka_a_consumer_that_is_dropped_leaves_and_commits_nothing() {
     let (topic, group) = (topic("dropped", 1).await, unique("group"));
     produce(&topic, 0, 0, 10).await;
     let mut consumer = Consumer::new(config(&group).enable_auto_commit(true).build().unwrap()).unwrap();
@@ -83,7 +84,7 @@ async fn real_kafka_a_consumer_that_is_dropped_leaves_and_commits_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_partitions_of_ones_own_are_read_and_committed_without_a_membership() {
+pub(crate) async fn real_kafka_partitions_of_ones_own_are_read_and_committed_without_a_membership() {
     let (topic, group) = (topic("assigned", 2).await, unique("group"));
     produce(&topic, 0, 0, 10).await;
     produce(&topic, 1, 100, 10).await;

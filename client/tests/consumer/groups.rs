@@ -11,7 +11,7 @@ use crate::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was() {
+pub(crate) async fn real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was() {
     let (topic, group) = (topic("resume", 3).await, unique("group"));
     for index in 0..3 {
         produce(&topic, index, 0, 400).await;
@@ -41,7 +41,7 @@ async fn real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come() {
+pub(crate) async fn real_kafka_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come() {
     let prefix = unique("regex");
     let (one, other) = (topic(&format!("{prefix}-a"), 1).await, topic(&format!("other-{prefix}"), 1).await);
     produce(&one, 0, 0, 3).await;
@@ -59,7 +59,7 @@ async fn real_kafka_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topic
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_two_members_share_the_partitions_and_hear_of_it() {
+pub(crate) async fn real_kafka_two_members_share_the_partitions_and_hear_of_it() {
     let (topic, group) = (topic("shared", 4).await, unique("group"));
     let (mut first, heard_first) = (member(&group), Journal::default());
     first.set_rebalance_listener(heard_first.clone());
@@ -108,7 +108,7 @@ async fn real_kafka_two_members_share_the_partitions_and_hear_of_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_kafkas_tools_see_the_group_and_its_members() {
+pub(crate) async fn real_kafka_kafkas_tools_see_the_group_and_its_members() {
     let (topic, group) = (topic("seen", 2).await, unique("group"));
     let config = config(&group).client_id("who-reads").build().unwrap();
     let mut consumer = Consumer::new(config).unwrap();
@@ -163,7 +163,7 @@ async fn expel(group: &str, member: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_member_that_is_fenced_loses_its_partitions_and_comes_back() {
+pub(crate) async fn real_kafka_a_member_that_is_fenced_loses_its_partitions_and_comes_back() {
     let (topic, group) = (topic("fenced", 1).await, unique("group"));
     let (mut consumer, heard) = (member(&group), Journal::default());
     consumer.set_rebalance_listener(heard.clone());
@@ -185,7 +185,7 @@ async fn real_kafka_a_member_that_is_fenced_loses_its_partitions_and_comes_back(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_member_that_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
+pub(crate) async fn real_kafka_a_member_that_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
     let (topic, group) = (topic("away", 1).await, unique("group"));
     let config = config(&group).max_poll_interval(Duration::from_secs(2)).build().unwrap();
     let (mut consumer, heard) = (Consumer::new(config).unwrap(), Journal::default());

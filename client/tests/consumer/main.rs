@@ -1,9 +1,10 @@
 //! The consumer on the real Kafka that `ACKFLOW_BOOTSTRAP` names (`cargo xtask kafka --fast -- cargo test -p ackflow-client --test consumer -- --ignored
-//! real_kafka_`): the embedded broker has no consumer groups.
+//! real_kafka_`), and on the embedded broker.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod commits;
+mod embedded;
 mod groups;
 mod positions;
 mod producing;
@@ -27,6 +28,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(200);
 
 fn servers() -> String {
+    if let Some(servers) = embedded::servers() {
+        return servers;
+    }
     env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka")
 }
 

@@ -9,7 +9,7 @@ use crate::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_seeks_go_where_they_say_and_positions_tell_it() {
+pub(crate) async fn real_kafka_seeks_go_where_they_say_and_positions_tell_it() {
     let topic = topic("seek", 1).await;
     let of = partition(&topic, 0);
     produce(&topic, 0, 0, 100).await;
@@ -35,7 +35,7 @@ async fn real_kafka_seeks_go_where_they_say_and_positions_tell_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_is_paused_is_not_handed_out_until_it_is_resumed() {
+pub(crate) async fn real_kafka_what_is_paused_is_not_handed_out_until_it_is_resumed() {
     let topic = topic("pause", 2).await;
     let mut consumer = member(&unique("group"));
     consumer.subscribe([&topic]).unwrap();
@@ -56,7 +56,7 @@ async fn real_kafka_what_is_paused_is_not_handed_out_until_it_is_resumed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_ends_and_times_are_looked_up() {
+pub(crate) async fn real_kafka_ends_and_times_are_looked_up() {
     let (topic, begun) = (topic("ends", 2).await, two_hours_ago());
     produce_at(&topic, 0, 0, 10, Some(begun)).await;
     let mut consumer = Consumer::new(ConsumerConfig::builder(&servers()).build().unwrap()).unwrap();
@@ -74,7 +74,7 @@ async fn real_kafka_ends_and_times_are_looked_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_each_policy_begins_where_it_says() {
+pub(crate) async fn real_kafka_each_policy_begins_where_it_says() {
     let topic = topic("reset", 1).await;
     produce_at(&topic, 0, 0, 10, Some(two_hours_ago())).await;
     for (reset, count) in

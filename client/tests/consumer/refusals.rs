@@ -7,7 +7,7 @@ use crate::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_the_coordinator_refuses_ends_the_consumer_with_the_remedy() {
+pub(crate) async fn real_kafka_what_the_coordinator_refuses_ends_the_consumer_with_the_remedy() {
     let topic = topic("refused", 1).await;
     let mut consumer = member(&unique("group"));
     consumer.subscribe_pattern("(").unwrap();
@@ -26,7 +26,7 @@ async fn real_kafka_what_the_coordinator_refuses_ends_the_consumer_with_the_reme
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_topic_that_does_not_exist_is_named_and_read_as_soon_as_it_does() {
+pub(crate) async fn real_kafka_a_topic_that_does_not_exist_is_named_and_read_as_soon_as_it_does() {
     let name = unique("later");
     let mut consumer = member(&unique("group"));
     consumer.subscribe([&name]).unwrap();
@@ -40,7 +40,7 @@ async fn real_kafka_a_topic_that_does_not_exist_is_named_and_read_as_soon_as_it_
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_the_classic_protocol_is_refused_with_the_remedy() {
+pub(crate) async fn real_kafka_the_classic_protocol_is_refused_with_the_remedy() {
     let properties =
         [("bootstrap.servers", servers()), ("group.id", unique("group")), ("group.protocol", "classic".into())];
     let values = properties.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

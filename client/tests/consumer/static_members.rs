@@ -11,7 +11,7 @@ fn named(group: &str, instance: &str) -> Consumer {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them() {
+pub(crate) async fn real_kafka_a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them() {
     let (topic, group) = (topic("static", 2).await, unique("group"));
     let (mut one, mut two, heard) = (named(&group, "one"), named(&group, "two"), Journal::default());
     two.set_rebalance_listener(heard.clone());
@@ -41,7 +41,7 @@ async fn real_kafka_a_static_member_that_comes_back_has_its_partitions_and_nobod
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free() {
+pub(crate) async fn real_kafka_a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free() {
     let (topic, group) = (topic("twice", 1).await, unique("group"));
     let (mut first, mut second) = (named(&group, "one"), named(&group, "one"));
     first.subscribe([&topic]).unwrap();

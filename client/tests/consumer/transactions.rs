@@ -110,7 +110,7 @@ fn console_consumer(servers: &str, topic: &str, count: usize) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_aborted_transactions_are_passed_over_as_kafkas_own_consumer_does() {
+pub(crate) async fn real_kafka_aborted_transactions_are_passed_over_as_kafkas_own_consumer_does() {
     let topic = topic("transactions", 1).await;
     let (mut one, mut two) = (Transactional::start(&topic).await, Transactional::start(&topic).await);
     one.write(&["v-one-1", "v-one-2"]).await;
@@ -154,7 +154,7 @@ async fn real_kafka_aborted_transactions_are_passed_over_as_kafkas_own_consumer_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_uncommitted_reading_has_everything_but_the_markers() {
+pub(crate) async fn real_kafka_uncommitted_reading_has_everything_but_the_markers() {
     let topic = topic("uncommitted", 1).await;
     let mut producer = Transactional::start(&topic).await;
     producer.write(&["v-1", "v-2"]).await;

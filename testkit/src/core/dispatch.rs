@@ -4,8 +4,11 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
+use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
+use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
+use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
@@ -19,6 +22,9 @@ use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
+use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
+use ackflow_protocol::messages::offset_fetch::OffsetFetchRequest;
 use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::produce::ProduceRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
@@ -111,6 +117,12 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<DescribeShareGroupOffsetsRequest>(),
         range::<DescribeProducersRequest>(),
         range::<WriteTxnMarkersRequest>(),
+        range::<ConsumerGroupHeartbeatRequest>(),
+        range::<ConsumerGroupDescribeRequest>(),
+        range::<OffsetCommitRequest>(),
+        range::<OffsetFetchRequest>(),
+        range::<OffsetDeleteRequest>(),
+        range::<DeleteGroupsRequest>(),
     ]
     .into_iter()
 }
@@ -217,6 +229,12 @@ impl Cluster {
             }
             ApiKey::DESCRIBE_PRODUCERS => self.serve(cx, body, handlers::describe_producers::handle),
             ApiKey::WRITE_TXN_MARKERS => self.serve(cx, body, handlers::write_txn_markers::handle),
+            ApiKey::CONSUMER_GROUP_HEARTBEAT => self.serve(cx, body, handlers::consumer_group_heartbeat::handle),
+            ApiKey::CONSUMER_GROUP_DESCRIBE => self.serve(cx, body, handlers::consumer_group_describe::handle),
+            ApiKey::OFFSET_COMMIT => self.serve(cx, body, handlers::offset_commit::handle),
+            ApiKey::OFFSET_FETCH => self.serve(cx, body, handlers::offset_fetch::handle),
+            ApiKey::OFFSET_DELETE => self.serve(cx, body, handlers::offset_delete::handle),
+            ApiKey::DELETE_GROUPS => self.serve(cx, body, handlers::delete_groups::handle),
             _ => Answer::Close(format!("{key} is not served")),
         }
     }

@@ -112,6 +112,9 @@ impl Cluster {
 
     /// The ids of a group's members.
     pub fn group_members(&self, group: &str) -> Vec<String> {
+        if let Some(group) = self.consumers.consumer.get(group) {
+            return group.members.keys().cloned().collect();
+        }
         self.groups.get(group).map(|group| group.members.keys().cloned().collect()).unwrap_or_default()
     }
 

@@ -88,6 +88,14 @@ impl Cluster {
         if self.coordinator(group) == Some(node) { Ok(()) } else { Err(ErrorCode::NOT_COORDINATOR) }
     }
 
+    /// Whether the node coordinates a group that keeps offsets.
+    ///
+    /// # Errors
+    /// NOT_COORDINATOR.
+    pub(crate) fn check_group_coordinator(&self, node: i32, group: &str) -> Result<(), ErrorCode> {
+        if self.coordinator(group) == Some(node) { Ok(()) } else { Err(ErrorCode::NOT_COORDINATOR) }
+    }
+
     /// The ids of the nodes, those that are down among them.
     pub fn node_ids(&self) -> Vec<i32> {
         self.nodes.iter().map(|node| node.id).collect()
@@ -244,7 +252,9 @@ impl Cluster {
     }
 
     fn coordinators_now(&self) -> Vec<(std::sync::Arc<str>, Option<i32>)> {
-        self.groups.iter().map(|(id, _)| (id.clone(), self.coordinator(id))).collect()
+        let consumers = self.consumers.consumer.keys().map(|id| id.as_str().into());
+        let groups = self.groups.iter().map(|(id, _)| id.clone()).chain(consumers);
+        groups.map(|id| (id.clone(), self.coordinator(&id))).collect()
     }
 
     fn restart_sessions_of_moved(&mut self, now: Instant, before: Vec<(std::sync::Arc<str>, Option<i32>)>) {
@@ -262,6 +272,15 @@ impl Cluster {
             if let Some(timer) = member.session_timer.take() {
                 self.timers.cancel(timer);
                 let session = Due::Session { group: group.to_owned(), member: id.clone() };
+                member.session_timer = Some(self.timers.schedule(due, session));
+            }
+        }
+        let due = now + self.group_config(group).consumer_membership().session_timeout;
+        let members = self.consumers.consumer.get_mut(group).into_iter().flat_map(|group| &mut group.members);
+        for (id, member) in members {
+            if let Some(timer) = member.session_timer.take() {
+                self.timers.cancel(timer);
+                let session = Due::ConsumerSession { group: group.to_owned(), member: id.clone() };
                 member.session_timer = Some(self.timers.schedule(due, session));
             }
         }

@@ -15,7 +15,9 @@
 //!   UNKNOWN_SERVER_ERROR and the second with an empty range.
 //! - Of aborted transactions a fetch names those in its records; Kafka may name later ones of the same segment as well.
 //! - Nobody follows: a fetch with a replica's id is answered as a consumer's is, and WriteTxnMarkers takes one marker a producer and partition.
-//! - Nothing is compacted and nothing expires. There are no transactions, ACLs, quotas or dead letter queues.
+//! - A consumer group has its target at once and follows expressions at once; Kafka assigns in the background, and looks at expressions a little
+//!   later. Who gets which partition may differ where both are fair. Racks are kept and not looked at.
+//! - Nothing is compacted and nothing expires, offsets of groups neither. There are no transactions, ACLs, quotas or dead letter queues.
 
 pub(crate) mod clock;
 pub(crate) mod configs;
@@ -24,6 +26,7 @@ mod faults;
 pub(crate) mod fetch;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+pub(crate) mod groups;
 mod handlers;
 mod inspect;
 mod leadership;
@@ -52,6 +55,7 @@ use configs::group::GroupConfig;
 pub use dispatch::Answer;
 use faults::Faults;
 pub use faults::{FaultAction, FaultId, FaultRule};
+use groups::Groups;
 pub use inspect::{FailedAttempt, GroupChange, RecordChange, RecordEvent, ShareRecordState, ShareRecords};
 use nodes::Nodes;
 pub use options::{ClusterOptions, NodeOptions, OptionsError};
@@ -72,7 +76,14 @@ pub struct ConnectionId(pub u64);
 enum Due {
     /// A lock of a share partition may run out.
     Locks(Arc<str>, TopicIdPartition),
-    /// A member's session runs out.
+    /// A member of a consumer group has said nothing for too long, or has not given up partitions in time.
+    ConsumerSession {
+        /// The group.
+        group: String,
+        /// The member.
+        member: String,
+    },
+    /// A share member's session runs out.
     Session {
         /// The group.
         group: String,
@@ -124,6 +135,7 @@ pub struct Cluster {
     topics: Topics,
     next_producer_id: i64,
     groups: ShareGroups,
+    consumers: Groups,
     /// Where groups are coordinated whose coordinator was moved.
     coordinators: BTreeMap<String, i32>,
     share_partitions: SharePartitions,
@@ -176,6 +188,7 @@ impl Cluster {
             topics: Topics::default(),
             next_producer_id: 0,
             groups: ShareGroups::default(),
+            consumers: Groups::default(),
             coordinators: BTreeMap::new(),
             share_partitions: SharePartitions::default(),
             parked: ParkedFetches::default(),
@@ -244,6 +257,7 @@ impl Cluster {
         while let Some(due) = self.timers.pop_due(now) {
             match due {
                 Due::Locks(group, partition) => self.expire_locks(now, &group, partition),
+                Due::ConsumerSession { group, member } => self.fence_member(&group, &member),
                 Due::Session { group, member } => {
                     // A member that has left since is no error.
                     let _ = self.groups.remove(&group, &member);

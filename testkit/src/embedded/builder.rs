@@ -20,6 +20,11 @@ use crate::server::owner::Owner;
 
 /// Short times, as far as Kafka's bounds let them be: what makes a suite of tests fast.
 const FAST: &[(&str, &str)] = &[
+    ("group.consumer.min.heartbeat.interval.ms", "100"),
+    ("group.consumer.heartbeat.interval.ms", "200"),
+    ("group.consumer.min.session.timeout.ms", "1000"),
+    ("group.consumer.session.timeout.ms", "3000"),
+    ("group.consumer.assignment.interval.ms", "0"),
     ("group.share.min.heartbeat.interval.ms", "100"),
     ("group.share.heartbeat.interval.ms", "200"),
     ("group.share.min.session.timeout.ms", "1000"),

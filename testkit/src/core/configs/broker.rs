@@ -18,6 +18,18 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("log.message.timestamp.before.max.ms", ConfigType::Long, "9223372036854775807", Valid::AtLeast(0)),
     def("log.message.timestamp.after.max.ms", ConfigType::Long, "3600000", Valid::AtLeast(0)),
     def("log.cleanup.policy", ConfigType::List, "delete", Valid::OneOf(&["compact", "delete"])),
+    def("offset.metadata.max.bytes", ConfigType::Int, "4096", Valid::AtLeast(0)),
+    def("group.consumer.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1)),
+    def("group.consumer.min.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1)),
+    def("group.consumer.max.session.timeout.ms", ConfigType::Int, "60000", Valid::AtLeast(1)),
+    def("group.consumer.heartbeat.interval.ms", ConfigType::Int, "5000", Valid::AtLeast(1)),
+    def("group.consumer.min.heartbeat.interval.ms", ConfigType::Int, "5000", Valid::AtLeast(1)),
+    def("group.consumer.max.heartbeat.interval.ms", ConfigType::Int, "15000", Valid::AtLeast(1)),
+    def("group.consumer.assignment.interval.ms", ConfigType::Int, "1000", Valid::AtLeast(0)),
+    def("group.consumer.min.assignment.interval.ms", ConfigType::Int, "0", Valid::AtLeast(0)),
+    def("group.consumer.max.assignment.interval.ms", ConfigType::Int, "15000", Valid::AtLeast(0)),
+    def("group.consumer.max.size", ConfigType::Int, "2147483647", Valid::AtLeast(1)),
+    def("group.consumer.assignors", ConfigType::List, "uniform,range", Valid::OneOf(&["uniform", "range"])),
     def("group.share.record.lock.duration.ms", ConfigType::Int, "30000", Valid::Between(1000, 3_600_000)),
     def("group.share.min.record.lock.duration.ms", ConfigType::Int, "15000", Valid::Between(1000, 30_000)),
     def("group.share.max.record.lock.duration.ms", ConfigType::Int, "60000", Valid::Between(30_000, 3_600_000)),
@@ -43,6 +55,21 @@ pub(crate) static DEFS: &[ConfigDef] = &[
 
 /// A setting that has to lie between two others: least, value, most.
 const ORDERED: &[(&str, &str, &str)] = &[
+    (
+        "group.consumer.min.session.timeout.ms",
+        "group.consumer.session.timeout.ms",
+        "group.consumer.max.session.timeout.ms",
+    ),
+    (
+        "group.consumer.min.heartbeat.interval.ms",
+        "group.consumer.heartbeat.interval.ms",
+        "group.consumer.max.heartbeat.interval.ms",
+    ),
+    (
+        "group.consumer.min.assignment.interval.ms",
+        "group.consumer.assignment.interval.ms",
+        "group.consumer.max.assignment.interval.ms",
+    ),
     (
         "group.share.min.record.lock.duration.ms",
         "group.share.record.lock.duration.ms",
@@ -104,10 +131,12 @@ impl BrokerConfig {
                 ));
             }
         }
-        if config.int("group.share.session.timeout.ms") <= config.int("group.share.heartbeat.interval.ms") {
-            return Err(
-                "group.share.session.timeout.ms must be greater than group.share.heartbeat.interval.ms".to_owned()
-            );
+        for kind in ["share", "consumer"] {
+            let session = format!("group.{kind}.session.timeout.ms");
+            let heartbeat = format!("group.{kind}.heartbeat.interval.ms");
+            if config.int(&session) <= config.int(&heartbeat) {
+                return Err(format!("{session} must be greater than {heartbeat}"));
+            }
         }
         Ok(config)
     }

@@ -3,11 +3,18 @@
 use std::time::Duration;
 
 use super::{ConfigDef, ConfigType, OffsetReset, Valid, Values, broker::BrokerConfig, def, find};
+use crate::core::groups::consumer::ConsumerSettings;
 use crate::core::share::group::GroupSettings;
 use crate::core::share::partition::ShareLimits;
 
-/// The settings of share groups.
+/// The settings of consumer groups and share groups.
 pub(crate) static DEFS: &[ConfigDef] = &[
+    def("consumer.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1))
+        .of_broker("group.consumer.session.timeout.ms"),
+    def("consumer.heartbeat.interval.ms", ConfigType::Int, "5000", Valid::AtLeast(1))
+        .of_broker("group.consumer.heartbeat.interval.ms"),
+    def("consumer.assignment.interval.ms", ConfigType::Int, "1000", Valid::AtLeast(0))
+        .of_broker("group.consumer.assignment.interval.ms"),
     def("share.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1))
         .of_broker("group.share.session.timeout.ms"),
     def("share.heartbeat.interval.ms", ConfigType::Int, "5000", Valid::AtLeast(1))
@@ -34,6 +41,17 @@ pub(crate) static DEFS: &[ConfigDef] = &[
 
 /// Group settings that the broker bounds: name, and the broker's settings for the least and the most.
 const BOUNDED: &[(&str, &str, &str)] = &[
+    (
+        "consumer.heartbeat.interval.ms",
+        "group.consumer.min.heartbeat.interval.ms",
+        "group.consumer.max.heartbeat.interval.ms",
+    ),
+    ("consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    (
+        "consumer.assignment.interval.ms",
+        "group.consumer.min.assignment.interval.ms",
+        "group.consumer.max.assignment.interval.ms",
+    ),
     ("share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
     ("share.session.timeout.ms", "group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
     (
@@ -76,10 +94,13 @@ pub(crate) fn check(values: &Values, broker: &BrokerConfig) -> Result<(), String
             return Err(format!("{name} must be in the range {least} to {most} inclusive."));
         }
     }
-    let timed = values.contains_key("share.session.timeout.ms") || values.contains_key("share.heartbeat.interval.ms");
     let group = GroupConfig { values: Some(values), broker };
-    if timed && group.int("share.session.timeout.ms") <= group.int("share.heartbeat.interval.ms") {
-        return Err("share.session.timeout.ms must be greater than share.heartbeat.interval.ms".to_owned());
+    for kind in ["consumer", "share"] {
+        let (session, heartbeat) = (format!("{kind}.session.timeout.ms"), format!("{kind}.heartbeat.interval.ms"));
+        let timed = values.contains_key(&session) || values.contains_key(&heartbeat);
+        if timed && group.int(&session) <= group.int(&heartbeat) {
+            return Err(format!("{session} must be greater than {heartbeat}"));
+        }
     }
     if values.get("errors.deadletterqueue.topic.name").is_some_and(|name| name.starts_with("__")) {
         return Err("errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'".to_owned());
@@ -118,7 +139,21 @@ impl GroupConfig<'_> {
         i32::try_from(self.int("share.heartbeat.interval.ms")).unwrap_or(i32::MAX)
     }
 
-    /// The settings of the membership.
+    /// `consumer.heartbeat.interval.ms`.
+    pub(crate) fn consumer_heartbeat_interval_ms(&self) -> i32 {
+        i32::try_from(self.int("consumer.heartbeat.interval.ms")).unwrap_or(i32::MAX)
+    }
+
+    /// The settings of the membership in a consumer group.
+    pub(crate) fn consumer_membership(&self) -> ConsumerSettings {
+        ConsumerSettings {
+            session_timeout: self.millis("consumer.session.timeout.ms"),
+            assignment_interval: self.millis("consumer.assignment.interval.ms"),
+            max_size: usize::try_from(self.broker.int("group.consumer.max.size")).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The settings of the membership in a share group.
     pub(crate) fn membership(&self) -> GroupSettings {
         GroupSettings {
             session_timeout: self.millis("share.session.timeout.ms"),

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
+use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
+use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
+use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
@@ -18,6 +21,9 @@ use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
+use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
+use ackflow_protocol::messages::offset_fetch::OffsetFetchRequest;
 use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::produce::ProduceRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
@@ -103,6 +109,12 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         ShareAcknowledgeRequest,
         DescribeShareGroupOffsetsRequest,
         DescribeProducersRequest,
+        ConsumerGroupHeartbeatRequest,
+        ConsumerGroupDescribeRequest,
+        OffsetCommitRequest,
+        OffsetFetchRequest,
+        OffsetDeleteRequest,
+        DeleteGroupsRequest,
     );
     throttled.unwrap_or(frame)
 }

@@ -62,6 +62,7 @@ fn delete(cluster: &mut Cluster, asked: DeleteTopicState) -> DeletableTopicResul
 /// Deletes a topic, and tells whoever waits for its records.
 pub(crate) fn delete_id(cluster: &mut Cluster, id: Uuid) -> Option<Topic> {
     let topic = cluster.topics.delete(id)?;
+    cluster.consumers.offsets.values_mut().for_each(|offsets| offsets.delete_topic(&topic.name));
     for (partition, _) in (0..).zip(&topic.partitions) {
         let partition = TopicIdPartition { topic_id: topic.id, partition };
         cluster.share_partitions.remove(partition);

@@ -1,26 +1,31 @@
-//! ListGroups: the share groups that the node coordinates.
+//! ListGroups: the groups that the node coordinates.
 
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse, ListedGroup};
 
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
-
-const SHARE: &str = "share";
+use crate::core::groups::GroupKind;
 
 pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: ListGroupsRequest) -> ListGroupsResponse {
     let wanted = |filter: &[String], text: &str| {
         filter.is_empty() || filter.iter().any(|wanted| wanted.eq_ignore_ascii_case(text))
     };
-    let groups = cluster
-        .groups
-        .iter()
-        .filter(|(id, _)| cluster.coordinator(id) == Some(cx.node))
-        .filter(|(_, group)| wanted(&request.states_filter, group.state()) && wanted(&request.types_filter, SHARE))
-        .map(|(id, group)| ListedGroup {
-            group_id: id.to_string(),
-            protocol_type: SHARE.to_owned(),
-            group_state: group.state().to_owned(),
-            group_type: SHARE.to_owned(),
+    let share = cluster.groups.iter().map(|(id, group)| (id.as_ref(), GroupKind::Share, group.state()));
+    let consumer = &cluster.consumers.consumer;
+    let consumers = consumer.iter().map(|(id, group)| (id.as_str(), GroupKind::Consumer, group.state()));
+    let offsets = cluster.consumers.offsets.keys().filter(|id| !consumer.contains_key(*id));
+    let simple = offsets.map(|id| (id.as_str(), GroupKind::Classic, "Empty"));
+    let groups = share
+        .chain(consumers)
+        .chain(simple)
+        .filter(|(id, ..)| cluster.coordinator(id) == Some(cx.node))
+        .filter(|(_, kind, state)| wanted(&request.states_filter, state) && wanted(&request.types_filter, kind.name()))
+        .map(|(id, kind, state)| ListedGroup {
+            group_id: id.to_owned(),
+            // A group of nothing but offsets speaks no protocol.
+            protocol_type: if kind == GroupKind::Classic { String::new() } else { kind.name().to_owned() },
+            group_state: state.to_owned(),
+            group_type: kind.name().to_owned(),
         })
         .collect();
     ListGroupsResponse { groups, ..ListGroupsResponse::default() }

@@ -2,8 +2,11 @@
 
 pub(super) mod acknowledgements;
 pub(super) mod api_versions;
+pub(super) mod consumer_group_describe;
+pub(super) mod consumer_group_heartbeat;
 pub(super) mod create_partitions;
 pub(super) mod create_topics;
+pub(super) mod delete_groups;
 pub(super) mod delete_records;
 pub(super) mod delete_topics;
 pub(super) mod describe_cluster;
@@ -17,6 +20,9 @@ pub(super) mod init_producer_id;
 pub(super) mod list_groups;
 pub(super) mod list_offsets;
 pub(super) mod metadata;
+pub(super) mod offset_commit;
+pub(super) mod offset_delete;
+pub(super) mod offset_fetch;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
 pub(super) mod share_acknowledge;

@@ -8,6 +8,7 @@ use ackflow_protocol::messages::share_group_heartbeat::{
 use ackflow_protocol::wire::{ErrorCode, Uuid};
 
 use crate::core::dispatch::RequestContext;
+use crate::core::groups::GroupKind;
 use crate::core::share::group::{GroupError, Heartbeat, JOIN_EPOCH, LEAVE_EPOCH};
 use crate::core::{Cluster, Due};
 
@@ -89,6 +90,10 @@ fn heartbeat(
         client_id: cx.client_id,
         client_host: cx.client_host,
     };
+    if let Some(GroupKind::Consumer | GroupKind::Classic) = cluster.group_kind(&request.group_id) {
+        let message = format!("Group {} is not a share group.", request.group_id);
+        return Err((ErrorCode::GROUP_ID_NOT_FOUND, message));
+    }
     let answer = cluster.groups.heartbeat(cx.now, settings, &cluster.topics, &request.group_id, &heartbeat)?;
     if let Some(member) = cluster.groups.member_mut(&request.group_id, &request.member_id) {
         if let Some(timer) = member.session_timer.take() {

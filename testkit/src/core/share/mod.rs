@@ -132,6 +132,11 @@ impl SharePartitions {
         }
     }
 
+    /// Forgets a group's partitions.
+    pub(crate) fn remove_group(&mut self, group: &str) {
+        self.by_group.remove(group);
+    }
+
     /// Forgets the partition in every group.
     pub(crate) fn remove(&mut self, partition: TopicIdPartition) {
         for partitions in self.by_group.values_mut() {

@@ -3,6 +3,7 @@
 mod acknowledge;
 mod acquire;
 mod configs;
+mod consumers;
 mod delivery;
 mod faults;
 mod fetch;

@@ -1,12 +1,16 @@
 //! Requests that are refused as a whole: the response with an error, of each API.
 
+mod groups;
 mod logs;
 
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
+use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ackflow_protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopicResult,
 };
 use ackflow_protocol::messages::create_topics::{CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse};
+use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::{DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse};
 use ackflow_protocol::messages::describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
@@ -26,6 +30,9 @@ use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitPr
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse};
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseTopic};
+use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
+use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
+use ackflow_protocol::messages::offset_fetch::OffsetFetchRequest;
 use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::share_acknowledge::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
 use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
@@ -79,6 +86,12 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ShareFetchRequest => |_, error_code, _| ShareFetchResponse { error_code, ..Default::default() },
         ShareAcknowledgeRequest => |_, error_code, _| ShareAcknowledgeResponse { error_code, ..Default::default() },
         DescribeShareGroupOffsetsRequest => describe_share_group_offsets,
+        DeleteGroupsRequest => groups::delete_groups,
+        OffsetDeleteRequest => groups::offset_delete,
+        OffsetFetchRequest => groups::offset_fetch,
+        OffsetCommitRequest => groups::offset_commit,
+        ConsumerGroupDescribeRequest => groups::consumer_group_describe,
+        ConsumerGroupHeartbeatRequest => groups::consumer_group_heartbeat,
         WriteTxnMarkersRequest => logs::write_txn_markers,
         DescribeProducersRequest => logs::describe_producers,
     }

@@ -292,6 +292,11 @@ impl ShareGroups {
         self.get_mut(group_id)?.remove(member_id).ok_or_else(|| unknown_member(group_id, member_id))
     }
 
+    /// Forgets a group.
+    pub(crate) fn delete(&mut self, group_id: &str) {
+        self.by_id.remove(group_id);
+    }
+
     /// The members of a group, by id.
     pub(crate) fn members_mut(&mut self, group_id: &str) -> impl Iterator<Item = (&String, &mut Member)> {
         self.by_id.get_mut(group_id).into_iter().flat_map(|group| &mut group.members)

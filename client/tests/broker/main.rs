@@ -1,0 +1,140 @@
+//! What brokers answer to bare requests: each case runs on the embedded broker and on the real Kafka that `ACKFLOW_BOOTSTRAP` names
+//! (`cargo xtask kafka --fast -- cargo test -p ackflow-client --test broker -- --ignored real_kafka_`), and both have to say the same.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
+
+mod commits;
+mod members;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use ackflow_client::ClientConfig;
+use ackflow_client::net::{Connection, Pool};
+use ackflow_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
+use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::wire::{ErrorCode, Request, Uuid};
+use ackflow_testkit::EmbeddedBroker;
+
+use support::{eventually, unique};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// One broker that leads and coordinates everything.
+struct Broker {
+    connection: Connection,
+    _embedded: Option<EmbeddedBroker>,
+}
+
+impl Broker {
+    async fn embedded() -> Self {
+        let embedded = EmbeddedBroker::start().await.unwrap();
+        let connection = Self::connect(&embedded.bootstrap_servers()).await;
+        Self { connection, _embedded: Some(embedded) }
+    }
+
+    async fn real() -> Self {
+        let servers = std::env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka");
+        Self { connection: Self::connect(&servers).await, _embedded: None }
+    }
+
+    async fn connect(servers: &str) -> Connection {
+        Pool::new(ClientConfig::new(servers).unwrap()).any().await.unwrap()
+    }
+
+    async fn call<R: Request>(&self, request: &R) -> R::Response {
+        self.connection.call(request, TIMEOUT).await.unwrap()
+    }
+
+    /// A new topic, which the broker knows.
+    async fn topic(&self, partitions: i32) -> (String, Uuid) {
+        let name = unique("topic");
+        let topic = CreatableTopic {
+            name: name.clone(),
+            num_partitions: partitions,
+            replication_factor: 1,
+            ..Default::default()
+        };
+        let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
+        let created = self.call(&request).await.topics.remove(0);
+        assert!(created.error_code.is_none(), "{created:?}");
+        let asked = ackflow_protocol::messages::metadata::MetadataRequestTopic {
+            name: Some(name.clone()),
+            ..Default::default()
+        };
+        let request = MetadataRequest { topics: Some(vec![asked]), ..Default::default() };
+        eventually("the topic", async || {
+            let topic = self.call(&request).await.topics.remove(0);
+            (topic.error_code.is_none() && topic.partitions.iter().all(|p| p.leader_id >= 0)).then_some(())
+        })
+        .await;
+        (name, created.topic_id)
+    }
+
+    /// Waits until what coordinates a group (0) or a transactional id (1) is there.
+    async fn coordinator(&self, key_type: i8, key: &str) {
+        let find = FindCoordinatorRequest { key_type, coordinator_keys: vec![key.to_owned()], ..Default::default() };
+        eventually("the coordinator", async || {
+            self.call(&find).await.coordinators[0].error_code.is_none().then_some(())
+        })
+        .await;
+    }
+
+    /// A new group, whose coordinator is there.
+    async fn group(&self) -> String {
+        let group = unique("group");
+        self.coordinator(0, &group).await;
+        group
+    }
+}
+
+/// What happened, line by line.
+#[derive(Default)]
+struct Log(String);
+
+impl Log {
+    fn say(&mut self, what: &str, how: impl std::fmt::Display) {
+        writeln!(self.0, "{what}: {how}").unwrap();
+    }
+
+    fn code(&mut self, what: &str, code: ErrorCode) {
+        self.say(what, code.name().unwrap_or("?"));
+    }
+}
+
+/// Makes two tests of each case, which has to say what stands beside it.
+macro_rules! cases {
+    ($($module:ident::$case:ident;)*) => {
+        mod embedded {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$module::$case(&crate::Broker::embedded().await).await;
+                }
+            )*
+        }
+
+        mod real_kafka_ {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                #[ignore = "needs a real Kafka"]
+                async fn $case() {
+                    crate::$module::$case(&crate::Broker::real().await).await;
+                }
+            )*
+        }
+    };
+}
+
+cases! {
+    members::heartbeats_that_are_refused;
+    members::partitions_go_to_the_next_member_when_they_are_given_up;
+    members::static_members;
+    members::groups_are_described_and_deleted;
+    commits::commits_that_are_refused;
+    commits::offsets_are_read_back;
+    commits::offsets_are_deleted;
+}

@@ -1,0 +1,113 @@
+//! The same on the embedded broker, which has to do what Kafka does.
+
+use std::cell::RefCell;
+
+use ackflow_client::consumer::Consumer;
+use ackflow_testkit::EmbeddedBroker;
+use ackflow_testkit::core::{FaultAction, FaultRule};
+
+use crate::{MOMENT, TIMEOUT, config, eventually, member, partition, produce, take, take_nothing, topic};
+
+thread_local! {
+    /// The broker of the test that this thread runs.
+    static SERVERS: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The embedded broker of this test, where it has one.
+pub(crate) fn servers() -> Option<String> {
+    SERVERS.with_borrow(Clone::clone)
+}
+
+/// Runs a case on a broker of so many nodes, which runs in threads of its own.
+fn run(nodes: u16, case: fn()) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let broker = runtime.block_on(EmbeddedBroker::builder().fast().nodes(nodes).start()).unwrap();
+    SERVERS.set(Some(broker.bootstrap_servers()));
+    case();
+    runtime.block_on(broker.shutdown());
+}
+
+macro_rules! cases {
+    ($nodes:literal: $($module:ident::$case:ident as $name:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                run($nodes, crate::$module::$case);
+            }
+        )*
+    };
+}
+
+cases! {
+    1:
+    commits::real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went as offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went;
+    commits::real_kafka_what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing as what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing;
+    commits::real_kafka_a_consumer_that_is_dropped_leaves_and_commits_nothing as a_consumer_that_is_dropped_leaves_and_commits_nothing;
+    commits::real_kafka_partitions_of_ones_own_are_read_and_committed_without_a_membership as partitions_of_ones_own_are_read_and_committed_without_a_membership;
+    groups::real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was as what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was;
+    groups::real_kafka_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come as a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come;
+    groups::real_kafka_two_members_share_the_partitions_and_hear_of_it as two_members_share_the_partitions_and_hear_of_it;
+    groups::real_kafka_a_member_that_is_fenced_loses_its_partitions_and_comes_back as a_member_that_is_fenced_loses_its_partitions_and_comes_back;
+    groups::real_kafka_a_member_that_does_not_poll_leaves_and_comes_back_with_the_next_poll as a_member_that_does_not_poll_leaves_and_comes_back_with_the_next_poll;
+    positions::real_kafka_seeks_go_where_they_say_and_positions_tell_it as seeks_go_where_they_say_and_positions_tell_it;
+    positions::real_kafka_what_is_paused_is_not_handed_out_until_it_is_resumed as what_is_paused_is_not_handed_out_until_it_is_resumed;
+    positions::real_kafka_ends_and_times_are_looked_up as ends_and_times_are_looked_up;
+    positions::real_kafka_each_policy_begins_where_it_says as each_policy_begins_where_it_says;
+    refusals::real_kafka_what_the_coordinator_refuses_ends_the_consumer_with_the_remedy as what_the_coordinator_refuses_ends_the_consumer_with_the_remedy;
+    refusals::real_kafka_a_topic_that_does_not_exist_is_named_and_read_as_soon_as_it_does as a_topic_that_does_not_exist_is_named_and_read_as_soon_as_it_does;
+    static_members::real_kafka_a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them as a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them;
+    static_members::real_kafka_a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free as a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free;
+}
+
+cases! {
+    3:
+    commits::real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went as three_nodes_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went;
+    groups::real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was as three_nodes_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was;
+    groups::real_kafka_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come as three_nodes_a_pattern_is_evaluated_by_the_coordinator_and_takes_in_topics_that_come;
+    groups::real_kafka_two_members_share_the_partitions_and_hear_of_it as three_nodes_two_members_share_the_partitions_and_hear_of_it;
+    positions::real_kafka_seeks_go_where_they_say_and_positions_tell_it as three_nodes_seeks_go_where_they_say_and_positions_tell_it;
+    static_members::real_kafka_a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them as three_nodes_a_static_member_that_comes_back_has_its_partitions_and_nobody_else_got_them;
+}
+
+/// A member whose process dies: the broker hears nothing of it any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partitions_of_a_member_that_is_killed_go_to_the_others_from_what_it_committed_on() {
+    let broker = EmbeddedBroker::builder().fast().start().await.unwrap();
+    SERVERS.set(Some(broker.bootstrap_servers()));
+    let (topic, group) = (topic("killed", 2).await, "group".to_owned());
+    let mut victim = Consumer::new(config(&group).client_id("victim").build().unwrap()).unwrap();
+    let mut other = member(&group);
+    victim.subscribe([&topic]).unwrap();
+    other.subscribe([&topic]).unwrap();
+    eventually("one each", async || {
+        let (one, two) = tokio::join!(victim.poll(MOMENT), other.poll(MOMENT));
+        assert!(one.unwrap().is_empty() && two.unwrap().is_empty());
+        (victim.assignment().len() == 1 && other.assignment().len() == 1).then_some(())
+    })
+    .await;
+    let of = victim.assignment().first().unwrap().partition;
+    produce(&topic, of, 0, 3).await;
+    take(&mut victim, 3).await;
+    victim.commit().await.unwrap();
+    produce(&topic, of, 3, 2).await;
+    take(&mut victim, 2).await;
+    broker.add_fault(FaultRule::new(FaultAction::Ignore).client_id("victim")).await.unwrap();
+    let taken = take(&mut other, 2).await;
+    assert_eq!(taken.iter().map(|(index, offset, _)| (*index, *offset)).collect::<Vec<_>>(), [(of, 3), (of, 4)]);
+    assert_eq!(other.assignment().len(), 2);
+    other.commit().await.unwrap();
+    // It comes to itself, and reads what is its own then.
+    broker.clear_faults().await.unwrap();
+    broker.disconnect_all().await.unwrap();
+    eventually("one each again", async || {
+        let (_, two) = tokio::join!(victim.poll(MOMENT), other.poll(MOMENT));
+        assert!(two.unwrap().is_empty());
+        (victim.assignment().len() == 1 && other.assignment().len() == 1).then_some(())
+    })
+    .await;
+    take_nothing(&mut other).await;
+    let kept = other.committed([partition(&topic, of)]).await.unwrap().remove(&partition(&topic, of)).unwrap();
+    assert_eq!(kept.map(|kept| kept.offset), Some(5));
+    victim.close(TIMEOUT).await.unwrap();
+    other.close(TIMEOUT).await.unwrap();
+}
