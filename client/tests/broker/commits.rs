@@ -36,7 +36,7 @@ async fn committed(broker: &Broker, log: &mut Log, what: &str, request: &OffsetC
     log.say(what, codes.join(" "));
 }
 
-fn fetch(group: &str, member: Option<(&str, i32)>, topics: Option<(Uuid, &[i32])>) -> OffsetFetchRequest {
+pub(super) fn fetch(group: &str, member: Option<(&str, i32)>, topics: Option<(Uuid, &[i32])>) -> OffsetFetchRequest {
     let topics = topics.map(|(topic_id, partitions)| {
         vec![OffsetFetchRequestTopics { topic_id, partition_indexes: partitions.to_vec(), ..Default::default() }]
     });
@@ -49,7 +49,7 @@ fn fetch(group: &str, member: Option<(&str, i32)>, topics: Option<(Uuid, &[i32])
     OffsetFetchRequest { groups: vec![group], require_stable: true, ..Default::default() }
 }
 
-async fn fetched(broker: &Broker, log: &mut Log, what: &str, request: &OffsetFetchRequest) {
+pub(super) async fn fetched(broker: &Broker, log: &mut Log, what: &str, request: &OffsetFetchRequest) {
     let group = broker.call(request).await.groups.remove(0);
     let mut text = group.error_code.name().unwrap().to_owned();
     for partition in group.topics.iter().flat_map(|topic| &topic.partitions) {

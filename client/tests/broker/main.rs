@@ -7,6 +7,8 @@ mod commits;
 mod members;
 #[path = "../support/mod.rs"]
 mod support;
+mod transactional_offsets;
+mod transactions;
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -14,10 +16,14 @@ use std::time::Duration;
 use ackflow_client::ClientConfig;
 use ackflow_client::net::{Connection, Pool};
 use ackflow_protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
-use ackflow_protocol::messages::metadata::MetadataRequest;
-use ackflow_protocol::wire::{ErrorCode, Request, Uuid};
+use ackflow_protocol::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
+use ackflow_protocol::wire::{ErrorCode, Request, Uuid, decode_response, encode_request};
 use ackflow_testkit::EmbeddedBroker;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use support::{eventually, unique};
 
@@ -25,6 +31,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One broker that leads and coordinates everything.
 struct Broker {
+    servers: String,
     connection: Connection,
     _embedded: Option<EmbeddedBroker>,
 }
@@ -32,13 +39,13 @@ struct Broker {
 impl Broker {
     async fn embedded() -> Self {
         let embedded = EmbeddedBroker::start().await.unwrap();
-        let connection = Self::connect(&embedded.bootstrap_servers()).await;
-        Self { connection, _embedded: Some(embedded) }
+        let servers = embedded.bootstrap_servers();
+        Self { connection: Self::connect(&servers).await, servers, _embedded: Some(embedded) }
     }
 
     async fn real() -> Self {
         let servers = std::env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka");
-        Self { connection: Self::connect(&servers).await, _embedded: None }
+        Self { connection: Self::connect(&servers).await, servers, _embedded: None }
     }
 
     async fn connect(servers: &str) -> Connection {
@@ -47,6 +54,16 @@ impl Broker {
 
     async fn call<R: Request>(&self, request: &R) -> R::Response {
         self.connection.call(request, TIMEOUT).await.unwrap()
+    }
+
+    /// A call in a version that is not the newest, on a connection of its own.
+    async fn call_version<R: Request>(&self, version: i16, request: &R) -> R::Response {
+        let mut stream = TcpStream::connect(&self.servers).await.unwrap();
+        stream.write_all(&encode_request(request, version, 7, None).unwrap()).await.unwrap();
+        let size = stream.read_u32().await.unwrap();
+        let mut frame = vec![0; usize::try_from(size).unwrap()];
+        stream.read_exact(&mut frame).await.unwrap();
+        decode_response::<R::Response>(frame.into(), version).unwrap().1
     }
 
     /// A new topic, which the broker knows.
@@ -61,14 +78,19 @@ impl Broker {
         let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
         let created = self.call(&request).await.topics.remove(0);
         assert!(created.error_code.is_none(), "{created:?}");
-        let asked = ackflow_protocol::messages::metadata::MetadataRequestTopic {
-            name: Some(name.clone()),
-            ..Default::default()
-        };
+        let asked = MetadataRequestTopic { name: Some(name.clone()), ..Default::default() };
         let request = MetadataRequest { topics: Some(vec![asked]), ..Default::default() };
         eventually("the topic", async || {
             let topic = self.call(&request).await.topics.remove(0);
             (topic.error_code.is_none() && topic.partitions.iter().all(|p| p.leader_id >= 0)).then_some(())
+        })
+        .await;
+        let partition = |partition_index| ListOffsetsPartition { partition_index, timestamp: -1, ..Default::default() };
+        let asked = ListOffsetsTopic { name: name.clone(), partitions: (0..partitions).map(partition).collect() };
+        let request = ListOffsetsRequest { replica_id: -1, topics: vec![asked], ..Default::default() };
+        eventually("a leader that leads", async || {
+            let topic = self.call(&request).await.topics.remove(0);
+            topic.partitions.iter().all(|partition| partition.error_code.is_none()).then_some(())
         })
         .await;
         (name, created.topic_id)
@@ -81,6 +103,14 @@ impl Broker {
             self.call(&find).await.coordinators[0].error_code.is_none().then_some(())
         })
         .await;
+        if key_type == 1 {
+            let request = DescribeTransactionsRequest { transactional_ids: vec![key.to_owned()] };
+            eventually("a coordinator that has loaded", async || {
+                let code = self.call(&request).await.transaction_states[0].error_code;
+                (code == ErrorCode::TRANSACTIONAL_ID_NOT_FOUND).then_some(())
+            })
+            .await;
+        }
     }
 
     /// A new group, whose coordinator is there.
@@ -137,4 +167,12 @@ cases! {
     commits::commits_that_are_refused;
     commits::offsets_are_read_back;
     commits::offsets_are_deleted;
+    transactional_offsets::offsets_count_when_their_transaction_is_committed;
+    transactional_offsets::transactional_commits_that_are_refused;
+    transactions::a_producer_that_comes_back_gets_another_epoch;
+    transactions::an_open_transaction_is_aborted_by_who_comes_next;
+    transactions::each_end_begins_another_epoch;
+    transactions::older_ends_keep_the_epoch;
+    transactions::records_that_are_refused;
+    transactions::transactions_are_described;
 }

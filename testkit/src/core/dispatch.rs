@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
+use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
+use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -15,12 +17,15 @@ use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
+use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
+use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
 use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
 use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
@@ -31,6 +36,7 @@ use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
 use bytes::Bytes;
@@ -40,6 +46,9 @@ use super::{Cluster, ConnectionId, handlers};
 
 /// The highest level of the feature `share.version` that is served.
 pub(super) const MAX_SHARE_VERSION: i16 = 1;
+
+/// The highest level of the feature `transaction.version`.
+pub(super) const MAX_TRANSACTION_VERSION: i16 = 2;
 
 /// What becomes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +132,12 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<OffsetFetchRequest>(),
         range::<OffsetDeleteRequest>(),
         range::<DeleteGroupsRequest>(),
+        range::<AddPartitionsToTxnRequest>(),
+        range::<AddOffsetsToTxnRequest>(),
+        range::<EndTxnRequest>(),
+        range::<TxnOffsetCommitRequest>(),
+        range::<DescribeTransactionsRequest>(),
+        range::<ListTransactionsRequest>(),
     ]
     .into_iter()
 }
@@ -235,6 +250,12 @@ impl Cluster {
             ApiKey::OFFSET_FETCH => self.serve(cx, body, handlers::offset_fetch::handle),
             ApiKey::OFFSET_DELETE => self.serve(cx, body, handlers::offset_delete::handle),
             ApiKey::DELETE_GROUPS => self.serve(cx, body, handlers::delete_groups::handle),
+            ApiKey::ADD_PARTITIONS_TO_TXN => self.serve(cx, body, handlers::add_partitions_to_txn::handle),
+            ApiKey::ADD_OFFSETS_TO_TXN => self.serve(cx, body, handlers::add_offsets_to_txn::handle),
+            ApiKey::END_TXN => self.serve(cx, body, handlers::end_txn::handle),
+            ApiKey::TXN_OFFSET_COMMIT => self.serve(cx, body, handlers::txn_offset_commit::handle),
+            ApiKey::DESCRIBE_TRANSACTIONS => self.serve(cx, body, handlers::describe_transactions::handle),
+            ApiKey::LIST_TRANSACTIONS => self.serve(cx, body, handlers::list_transactions::handle),
             _ => Answer::Close(format!("{key} is not served")),
         }
     }

@@ -16,7 +16,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 use super::topics::{Partition, TopicIdPartition};
 use super::{Cluster, ConnectionId, Due, Output};
 
-/// Partitions of Kafka's `__consumer_offsets`, whose leaders coordinate the groups.
+/// Partitions of Kafka's `__consumer_offsets`, whose leaders coordinate the groups, and of `__transaction_state`.
 const OFFSETS_PARTITIONS: i32 = 50;
 
 /// Why leaders or nodes cannot be changed as asked: a code that fits, and what is wrong.
@@ -53,10 +53,19 @@ impl Cluster {
         if let Some(node) = self.coordinators.get(group).filter(|node| self.nodes.is_registered(**node)) {
             return Some(*node);
         }
+        self.node_of(group)
+    }
+
+    /// The node that coordinates a transactional id, `None` while no node is alive.
+    pub(crate) fn transaction_coordinator(&self, id: &str) -> Option<i32> {
+        self.node_of(id)
+    }
+
+    /// The node of an id in a topic of Kafka's whose partitions are spread over all nodes.
+    fn node_of(&self, id: &str) -> Option<i32> {
         let alive: Vec<i32> = self.nodes.registered().map(|node| node.id).collect();
         let nodes: Vec<i32> = self.nodes.iter().map(|node| node.id).collect();
-        let partition = java_hash(group).checked_abs().unwrap_or(0) % OFFSETS_PARTITIONS;
-        let begin = usize::try_from(partition).unwrap_or_default();
+        let begin = usize::try_from(offsets_partition(id)).unwrap_or_default();
         (0..nodes.len()).map(|step| nodes[(begin + step) % nodes.len()]).find(|node| alive.contains(node))
     }
 
@@ -322,6 +331,11 @@ pub(crate) fn check_epoch(partition: &Partition, node: i32, epoch: i32) -> Resul
 
 fn no_node(node: i32) -> Refusal {
     (ErrorCode::BROKER_NOT_AVAILABLE, format!("node {node} does not run, or is no node of this cluster"))
+}
+
+/// The partition of `__consumer_offsets` in which the offsets of a group would be.
+pub(crate) fn offsets_partition(group: &str) -> i32 {
+    java_hash(group).checked_abs().unwrap_or(0) % OFFSETS_PARTITIONS
 }
 
 /// `String.hashCode` of Java, by which Kafka finds the coordinator of a group.

@@ -17,7 +17,9 @@
 //! - Nobody follows: a fetch with a replica's id is answered as a consumer's is, and WriteTxnMarkers takes one marker a producer and partition.
 //! - A consumer group has its target at once and follows expressions at once; Kafka assigns in the background, and looks at expressions a little
 //!   later. Who gets which partition may differ where both are fair. Racks are kept and not looked at.
-//! - Nothing is compacted and nothing expires, offsets of groups neither. There are no transactions, ACLs, quotas or dead letter queues.
+//! - A transaction is aborted as soon as its time is over; Kafka looks every 10 s. Markers are written before EndTxn is answered, unless a partition
+//!   has no leader. InitProducerId of two-phase commits (version 6) is not served, as Kafka does not by itself.
+//! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs, quotas or dead letter queues.
 
 pub(crate) mod clock;
 pub(crate) mod configs;
@@ -40,6 +42,7 @@ pub(crate) mod share;
 mod tests;
 pub(crate) mod timers;
 pub(crate) mod topics;
+pub(crate) mod transactions;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -66,6 +69,7 @@ use share::group::ShareGroups;
 
 use timers::Timers;
 use topics::{TopicIdPartition, Topics};
+use transactions::Transactions;
 
 /// Names a connection. The caller chooses it, and never uses it for a second connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,6 +94,8 @@ enum Due {
         /// The member.
         member: String,
     },
+    /// A transaction has been open for too long.
+    TransactionTimeout(String),
     /// A parked fetch has waited long enough.
     Fetch(ParkedId),
     /// An answer that was held back.
@@ -128,12 +134,13 @@ pub struct Cluster {
     nodes: Nodes,
     cluster_id: Uuid,
     share_version: i16,
+    transaction_version: i16,
     clock: Clock,
     random: Random,
     config: BrokerConfig,
     group_configs: BTreeMap<String, Values>,
     topics: Topics,
-    next_producer_id: i64,
+    transactions: Transactions,
     groups: ShareGroups,
     consumers: Groups,
     /// Where groups are coordinated whose coordinator was moved.
@@ -156,6 +163,9 @@ impl Cluster {
     pub fn new(options: ClusterOptions) -> Result<Self, OptionsError> {
         if !(0..=dispatch::MAX_SHARE_VERSION).contains(&options.share_version) {
             return Err(OptionsError::ShareVersion(options.share_version));
+        }
+        if !(0..=dispatch::MAX_TRANSACTION_VERSION).contains(&options.transaction_version) {
+            return Err(OptionsError::TransactionVersion(options.transaction_version));
         }
         let mut configs = options.configs;
         if options.nodes.len() > 1 {
@@ -181,12 +191,13 @@ impl Cluster {
             nodes,
             cluster_id: random.uuid(),
             share_version: options.share_version,
+            transaction_version: options.transaction_version,
             clock: Clock::new(options.started, options.started_ms),
             random,
             config,
             group_configs: options.group_configs,
             topics: Topics::default(),
-            next_producer_id: 0,
+            transactions: Transactions::default(),
             groups: ShareGroups::default(),
             consumers: Groups::default(),
             coordinators: BTreeMap::new(),
@@ -262,6 +273,7 @@ impl Cluster {
                     // A member that has left since is no error.
                     let _ = self.groups.remove(&group, &member);
                 }
+                Due::TransactionTimeout(id) => self.time_out_transaction(now, &id),
                 Due::Fetch(id) => self.complete(now, id, true),
                 Due::Reply(connection, reply) => self.ready.push_back(Output::Reply(connection, reply)),
                 Due::Request(connection, header, body) => self.handle_held(now, connection, &header, body),
@@ -387,6 +399,9 @@ impl Cluster {
 
     /// Answers the parked fetches that found records.
     fn complete_woken(&mut self, now: Instant) {
+        if self.has_unfinished_transactions() && !self.woken.is_empty() {
+            self.finish_transactions(now);
+        }
         while !self.woken.is_empty() {
             let woken = std::mem::take(&mut self.woken);
             for id in self.parked.waiting_for(&woken) {

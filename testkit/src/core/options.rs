@@ -12,6 +12,9 @@ pub struct ClusterOptions {
     /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932. Level 2, the broker's
     /// dead letter queue (KIP-1191), is not served.
     pub share_version: i16,
+    /// The finalized level of the feature `transaction.version`: with 2, each end of a transaction begins another epoch of its producer, and
+    /// partitions become part of it by being written to (KIP-890).
+    pub transaction_version: i16,
     /// Broker settings by Kafka's names, such as `group.share.record.lock.duration.ms`.
     pub configs: BTreeMap<String, String>,
     /// Settings of groups, by group id: `share.auto.offset.reset` and its like.
@@ -50,6 +53,7 @@ impl ClusterOptions {
         Self {
             nodes: vec![NodeOptions::local(9092)],
             share_version: 1,
+            transaction_version: 2,
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
             topics: Vec::new(),
@@ -90,4 +94,7 @@ pub enum OptionsError {
     /// The feature level is not served.
     #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on")]
     ShareVersion(i16),
+    /// The feature level does not exist.
+    #[error("transaction.version={0} does not exist: it is 0, 1 or 2")]
+    TransactionVersion(i16),
 }

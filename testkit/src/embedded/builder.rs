@@ -42,6 +42,7 @@ pub struct EmbeddedBrokerBuilder {
     configs: BTreeMap<String, String>,
     group_configs: BTreeMap<String, BTreeMap<String, String>>,
     share_version: i16,
+    transaction_version: i16,
     versions: Vec<(Option<i32>, ApiKey, i16)>,
     fast: bool,
 }
@@ -71,6 +72,7 @@ impl Default for EmbeddedBrokerBuilder {
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
             share_version: 1,
+            transaction_version: 2,
             versions: Vec::new(),
             fast: false,
         }
@@ -123,6 +125,14 @@ impl EmbeddedBrokerBuilder {
         self
     }
 
+    /// The finalized level of the feature `transaction.version`: 0, 1, or 2, the default, which is KIP-890. Below 2, producers name the partitions
+    /// of a transaction before they write to them.
+    #[must_use]
+    pub fn transaction_version(mut self, level: i16) -> Self {
+        self.transaction_version = level;
+        self
+    }
+
     /// Serves no newer version of an API than this, as an older Kafka does: with ShareFetch and ShareAcknowledge at 1, it is one of before
     /// 4.2, which knows neither `record_limit` nor renewed locks. [`EmbeddedBroker::limit_version`] changes it later.
     #[must_use]
@@ -152,7 +162,17 @@ impl EmbeddedBrokerBuilder {
     /// # Errors
     /// [`StartError`].
     pub async fn start(self) -> Result<EmbeddedBroker, StartError> {
-        let Self { listen, nodes, topics, mut configs, group_configs, share_version, versions, fast } = self;
+        let Self {
+            listen,
+            nodes,
+            topics,
+            mut configs,
+            group_configs,
+            share_version,
+            transaction_version,
+            versions,
+            fast,
+        } = self;
         if fast {
             for (name, value) in FAST {
                 configs.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
@@ -163,6 +183,7 @@ impl EmbeddedBrokerBuilder {
         let mut cluster = Cluster::new(ClusterOptions {
             nodes: listeners.iter().map(|(addr, _)| advertised(*addr)).collect(),
             share_version,
+            transaction_version,
             configs,
             group_configs,
             topics,

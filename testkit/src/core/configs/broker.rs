@@ -18,6 +18,7 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("log.message.timestamp.before.max.ms", ConfigType::Long, "9223372036854775807", Valid::AtLeast(0)),
     def("log.message.timestamp.after.max.ms", ConfigType::Long, "3600000", Valid::AtLeast(0)),
     def("log.cleanup.policy", ConfigType::List, "delete", Valid::OneOf(&["compact", "delete"])),
+    def("transaction.max.timeout.ms", ConfigType::Int, "900000", Valid::AtLeast(1)),
     def("offset.metadata.max.bytes", ConfigType::Int, "4096", Valid::AtLeast(0)),
     def("group.consumer.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1)),
     def("group.consumer.min.session.timeout.ms", ConfigType::Int, "45000", Valid::AtLeast(1)),

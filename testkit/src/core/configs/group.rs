@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{ConfigDef, ConfigType, OffsetReset, Valid, Values, broker::BrokerConfig, def, find};
 use crate::core::groups::consumer::ConsumerSettings;
+use crate::core::log::Isolation;
 use crate::core::share::group::GroupSettings;
 use crate::core::share::partition::ShareLimits;
 
@@ -169,6 +170,14 @@ impl GroupConfig<'_> {
             delivery_count_limit: i16::try_from(self.int("share.delivery.count.limit")).unwrap_or(i16::MAX),
             max_record_locks: i32::try_from(self.int("share.partition.max.record.locks")).unwrap_or(i32::MAX),
             renew_enabled: self.text("share.renew.acknowledge.enable").trim().eq_ignore_ascii_case("true"),
+        }
+    }
+
+    /// `share.isolation.level`.
+    pub(crate) fn isolation(&self) -> Isolation {
+        match self.text("share.isolation.level").trim() {
+            "read_committed" => Isolation::Committed,
+            _ => Isolation::Uncommitted,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
+use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -14,12 +16,15 @@ use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
+use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
+use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
 use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
 use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
@@ -30,6 +35,7 @@ use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::wire::frame::SIZE_LENGTH;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, decode_response, encode_response};
 use bytes::Bytes;
@@ -115,6 +121,12 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         OffsetFetchRequest,
         OffsetDeleteRequest,
         DeleteGroupsRequest,
+        AddPartitionsToTxnRequest,
+        AddOffsetsToTxnRequest,
+        EndTxnRequest,
+        TxnOffsetCommitRequest,
+        DescribeTransactionsRequest,
+        ListTransactionsRequest,
     );
     throttled.unwrap_or(frame)
 }

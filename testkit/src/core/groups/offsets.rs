@@ -1,6 +1,6 @@
 //! The offsets that a group has committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// One committed offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,14 +30,27 @@ impl Offsets {
         self.committed.insert(partition, committed);
     }
 
+    /// Keeps an offset until the producer's transaction ends.
+    pub(crate) fn commit_later(&mut self, producer_id: i64, partition: NamedPartition, committed: Committed) {
+        self.pending.entry(producer_id).or_default().insert(partition, committed);
+    }
+
+    /// The producer's transaction has ended.
+    pub(crate) fn end_transaction(&mut self, producer_id: i64, committed: bool) {
+        let pending = self.pending.remove(&producer_id).unwrap_or_default();
+        if committed {
+            self.committed.extend(pending);
+        }
+    }
+
     /// What was committed of a partition.
     pub(crate) fn get(&self, partition: &NamedPartition) -> Option<&Committed> {
         self.committed.get(partition)
     }
 
-    /// All partitions of which anything is committed, or would be.
-    pub(crate) fn partitions(&self) -> BTreeSet<&NamedPartition> {
-        self.committed.keys().chain(self.pending.values().flat_map(BTreeMap::keys)).collect()
+    /// All partitions of which anything is committed.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = &NamedPartition> {
+        self.committed.keys()
     }
 
     /// Whether an open transaction would commit an offset of the partition.

@@ -6,9 +6,20 @@ use ackflow_protocol::messages::api_versions::{
 use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
 
 use crate::core::Cluster;
-use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, RequestContext};
+use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, MAX_TRANSACTION_VERSION, RequestContext};
 
-const SHARE_VERSION: &str = "share.version";
+/// The features: name, highest level, level.
+fn features(cluster: &Cluster) -> impl Iterator<Item = (&'static str, i16, i16)> {
+    [
+        ("group.version", MAX_GROUP_VERSION, MAX_GROUP_VERSION),
+        ("share.version", MAX_SHARE_VERSION, cluster.share_version),
+        ("transaction.version", MAX_TRANSACTION_VERSION, cluster.transaction_version),
+    ]
+    .into_iter()
+}
+
+/// The level of the feature `group.version`, with which there are groups of KIP-848.
+const MAX_GROUP_VERSION: i16 = 1;
 
 pub(crate) fn handle(
     cluster: &mut Cluster,
@@ -28,21 +39,18 @@ pub(crate) fn handle(
                 max_version: *versions.end(),
             })
             .collect(),
-        supported_features: vec![SupportedFeatureKey {
-            name: SHARE_VERSION.to_owned(),
-            min_version: 0,
-            max_version: MAX_SHARE_VERSION,
-        }],
+        supported_features: features(cluster)
+            .map(|(name, max_version, _)| SupportedFeatureKey { name: name.to_owned(), min_version: 0, max_version })
+            .collect(),
         finalized_features_epoch: 0,
-        finalized_features: if cluster.share_version > 0 {
-            vec![FinalizedFeatureKey {
-                name: SHARE_VERSION.to_owned(),
-                max_version_level: cluster.share_version,
-                min_version_level: cluster.share_version,
-            }]
-        } else {
-            Vec::new()
-        },
+        finalized_features: features(cluster)
+            .filter(|(_, _, level)| *level > 0)
+            .map(|(name, _, level)| FinalizedFeatureKey {
+                name: name.to_owned(),
+                max_version_level: level,
+                min_version_level: level,
+            })
+            .collect(),
         ..ApiVersionsResponse::default()
     }
 }

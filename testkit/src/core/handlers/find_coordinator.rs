@@ -1,4 +1,4 @@
-//! FindCoordinator: of groups and share partitions.
+//! FindCoordinator: of groups, transactional ids and share partitions.
 
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::wire::{ErrorCode, Uuid};
@@ -34,14 +34,16 @@ pub(crate) fn handle(
 
 fn find(cluster: &Cluster, kind: i8, key: String) -> Coordinator {
     let found = match kind {
-        GROUP => Ok(key.as_str()),
-        SHARE => share_group(&key).ok_or((ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_REQUEST.meaning())),
-        TRANSACTION => Err((ErrorCode::INVALID_REQUEST, "the embedded broker serves no transactions")),
+        GROUP => Ok(cluster.coordinator(&key)),
+        SHARE => match share_group(&key) {
+            Some(group) => Ok(cluster.coordinator(group)),
+            None => Err((ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_REQUEST.meaning())),
+        },
+        TRANSACTION => Ok(cluster.transaction_coordinator(&key)),
         _ => Err((ErrorCode::INVALID_REQUEST, ErrorCode::INVALID_REQUEST.meaning())),
     };
     let unavailable = (ErrorCode::COORDINATOR_NOT_AVAILABLE, ErrorCode::COORDINATOR_NOT_AVAILABLE.meaning());
-    let found =
-        found.and_then(|group| cluster.coordinator(group).and_then(|node| cluster.nodes.get(node)).ok_or(unavailable));
+    let found = found.and_then(|node| node.and_then(|node| cluster.nodes.get(node)).ok_or(unavailable));
     match found {
         Ok(node) => Coordinator {
             node_id: node.id,

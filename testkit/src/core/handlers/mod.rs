@@ -1,6 +1,8 @@
 //! The APIs, one file each.
 
 pub(super) mod acknowledgements;
+pub(super) mod add_offsets_to_txn;
+pub(super) mod add_partitions_to_txn;
 pub(super) mod api_versions;
 pub(super) mod consumer_group_describe;
 pub(super) mod consumer_group_heartbeat;
@@ -13,12 +15,15 @@ pub(super) mod describe_cluster;
 pub(super) mod describe_configs;
 pub(super) mod describe_producers;
 pub(super) mod describe_share_group_offsets;
+pub(super) mod describe_transactions;
+pub(super) mod end_txn;
 pub(super) mod fetch;
 pub(super) mod find_coordinator;
 pub(super) mod incremental_alter_configs;
 pub(super) mod init_producer_id;
 pub(super) mod list_groups;
 pub(super) mod list_offsets;
+pub(super) mod list_transactions;
 pub(super) mod metadata;
 pub(super) mod offset_commit;
 pub(super) mod offset_delete;
@@ -29,6 +34,7 @@ pub(super) mod share_acknowledge;
 pub(super) mod share_fetch;
 pub(super) mod share_group_describe;
 pub(super) mod share_group_heartbeat;
+pub(super) mod txn_offset_commit;
 pub(super) mod write_txn_markers;
 
 /// What anybody may do with the cluster, a topic and a group, as bits of Kafka's operation codes: there are no ACLs.

@@ -12,7 +12,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::groups::GroupKind;
-use crate::core::groups::offsets::NamedPartition;
+use crate::core::groups::offsets::{Committed, NamedPartition, Offsets};
 
 /// Since this version there is an error of the whole request.
 const ERROR_SINCE: i16 = 2;
@@ -103,17 +103,14 @@ fn fetch(
             .collect(),
         None => {
             let mut all: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
-            for (topic, index) in offsets.into_iter().flat_map(|all| all.partitions()) {
+            for (topic, index) in offsets.into_iter().flat_map(Offsets::partitions) {
                 all.entry(topic).or_default().push(*index);
             }
             all.into_iter()
-                .filter_map(|(name, partition_indexes)| {
+                .map(|(name, partition_indexes)| {
                     let topic_id = cluster.topics.by_name(name).map_or(Uuid::ZERO, |topic| topic.id);
                     let topic = OffsetFetchRequestTopics { name: name.to_owned(), topic_id, partition_indexes };
-                    let mut answered = answer(&topic, |index| find(name, index));
-                    // What an open transaction alone would commit is nothing yet.
-                    answered.partitions.retain(|p| p.committed_offset >= 0 || !p.error_code.is_none());
-                    (!answered.partitions.is_empty()).then_some(answered)
+                    answer(&topic, |index| find(name, index))
                 })
                 .collect()
         }
@@ -121,7 +118,7 @@ fn fetch(
     OffsetFetchResponseGroup { group_id, topics, error_code: ErrorCode::NONE }
 }
 
-type Found = Result<Option<crate::core::groups::offsets::Committed>, ErrorCode>;
+type Found = Result<Option<Committed>, ErrorCode>;
 
 fn answer(topic: &OffsetFetchRequestTopics, find: impl Fn(i32) -> Found) -> OffsetFetchResponseTopics {
     let partition = |&partition_index: &i32| {

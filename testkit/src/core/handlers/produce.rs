@@ -16,6 +16,7 @@ use crate::core::configs::topic::append_rules;
 use crate::core::dispatch::{Answer, RequestContext};
 use crate::core::log::AppendError;
 use crate::core::topics::{Partition, TopicIdPartition};
+use crate::core::transactions::admit::transactional;
 
 /// Version from which topics are named by id.
 const BY_ID: i16 = 13;
@@ -26,11 +27,14 @@ pub(crate) struct Appended {
     pub(crate) base_offset: i64,
     /// When it was appended in ms, where the topic's timestamps say so.
     append_time: Option<i64>,
+    /// The start of the log.
+    log_start: i64,
 }
 
 pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: ProduceRequest) -> Answer {
     let mut responses = Vec::with_capacity(request.topic_data.len());
     let refusal = refuse(&request);
+    let transactional_id = request.transactional_id;
     let mut leaders = BTreeSet::new();
     for topic in request.topic_data {
         let id = if cx.version >= BY_ID {
@@ -43,7 +47,7 @@ pub(crate) fn handle(cluster: &mut Cluster, cx: &RequestContext<'_>, request: Pr
             .into_iter()
             .map(|data| match &refusal {
                 Some(error) => response(data.index, Err(error.clone())),
-                None => append_one(cluster, cx, id, data, &mut leaders),
+                None => append_one(cluster, cx, transactional_id.as_deref(), id, data, &mut leaders),
             })
             .collect();
         responses.push(TopicProduceResponse { name: topic.name, topic_id: topic.topic_id, partition_responses });
@@ -65,15 +69,23 @@ fn refuse(request: &ProduceRequest) -> Option<AppendError> {
         let message = format!("acks={} is not one of -1 (all), 0 and 1", request.acks);
         return Some(AppendError { code: ErrorCode::INVALID_REQUIRED_ACKS, message });
     }
-    request.transactional_id.as_ref().map(|id| AppendError {
-        code: ErrorCode::INVALID_REQUEST,
-        message: format!("the embedded broker serves no transactions (transactional id {id:?})"),
-    })
+    let refused = |code: ErrorCode| Some(AppendError { code, message: code.meaning().to_owned() });
+    let records = request.topic_data.iter().flat_map(|topic| &topic.partition_data).filter_map(|d| d.records.as_ref());
+    let mut producers = records.filter_map(transactional).map(|batch| (batch.producer_id(), batch.producer_epoch()));
+    match (producers.next(), &request.transactional_id) {
+        (None, _) => None,
+        (Some(_), None) => refused(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (Some(first), Some(_)) if producers.any(|producer| producer != first) => {
+            refused(ErrorCode::INVALID_PRODUCER_ID_MAPPING)
+        }
+        (Some(_), Some(_)) => None,
+    }
 }
 
 fn append_one(
     cluster: &mut Cluster,
     cx: &RequestContext<'_>,
+    transactional_id: Option<&str>,
     topic_id: Option<Uuid>,
     data: PartitionProduceData,
     leaders: &mut BTreeSet<i32>,
@@ -90,7 +102,15 @@ fn append_one(
                 leaders.extend(found.leader);
                 return not_leader(data.index, found);
             }
-            append(cluster, cx.now, partition, &data.records.unwrap_or_default())
+            let records = data.records.unwrap_or_default();
+            let admitted = match (transactional_id, transactional(&records)) {
+                (Some(id), Some(batch)) => cluster.admit(cx.now, cx.version, id, partition, &batch),
+                _ => Ok(()),
+            };
+            match admitted {
+                Ok(()) => append(cluster, cx.now, partition, &records),
+                Err(code) => Err(AppendError { code, message: code.meaning().to_owned() }),
+            }
         }
         None => Err(AppendError {
             code: ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -120,7 +140,7 @@ fn response(index: i32, appended: Result<Appended, AppendError>) -> PartitionPro
             index,
             base_offset: appended.base_offset,
             log_append_time_ms: appended.append_time.unwrap_or(-1),
-            log_start_offset: 0,
+            log_start_offset: appended.log_start,
             ..PartitionProduceResponse::default()
         },
         Err(error) => PartitionProduceResponse {
@@ -146,6 +166,7 @@ pub(crate) fn append(
     let found = found.ok_or_else(|| unknown(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
     let rules = append_rules(&topic.configs, &cluster.config, cluster.clock.millis(now), found.leader_epoch);
     let base_offset = found.log.produce(records, rules)?;
+    let log_start = found.log.start_offset();
     cluster.woken.insert(partition);
-    Ok(Appended { base_offset, append_time: rules.append_time })
+    Ok(Appended { base_offset, append_time: rules.append_time, log_start })
 }

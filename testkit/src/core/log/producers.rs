@@ -65,6 +65,11 @@ pub(crate) enum Sequence {
 }
 
 impl Producers {
+    /// The producer of this id.
+    pub(crate) fn get(&self, producer_id: i64) -> Option<&Producer> {
+        self.by_id.get(&producer_id)
+    }
+
     /// All of them, by id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &Producer)> {
         self.by_id.iter().map(|(id, producer)| (*id, producer))

@@ -78,9 +78,21 @@ impl PartitionLog {
         self.transactions.aborted(offset, end)
     }
 
-    /// The bytes from the batch that holds `offset` to the end.
-    pub(crate) fn bytes_from(&self, offset: i64) -> u64 {
-        self.batches.get(self.position_of(offset)).map_or(0, |batch| self.size - batch.position)
+    /// The bytes from the batch that holds `offset` to the one that holds `end`.
+    pub(crate) fn bytes_between(&self, offset: i64, end: i64) -> u64 {
+        let position = |offset| self.batches.get(self.position_of(offset)).map_or(self.size, |batch| batch.position);
+        position(end).saturating_sub(position(offset))
+    }
+
+    /// Whether a batch is part of a transaction that was aborted.
+    pub(crate) fn is_aborted(&self, stored: &StoredBatch) -> bool {
+        let mut aborted = self.transactions.aborted(stored.first, stored.last + 1).peekable();
+        if aborted.peek().is_none() {
+            return false;
+        }
+        let batch = Batches::new(stored.bytes.clone()).next().and_then(Result::ok);
+        let batch = batch.filter(|batch| batch.is_transactional() && !batch.is_control());
+        batch.is_some_and(|batch| aborted.any(|aborted| aborted.producer_id == batch.producer_id()))
     }
 
     /// The first record that is not older than `timestamp` in ms.

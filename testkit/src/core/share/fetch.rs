@@ -11,7 +11,7 @@ use super::partition::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
 use super::session::SessionKey;
 use crate::core::Cluster;
 use crate::core::configs::OffsetReset;
-use crate::core::log::{PartitionLog, StoredBatch};
+use crate::core::log::{Isolation, PartitionLog, StoredBatch};
 use crate::core::topics::TopicIdPartition;
 
 /// How the acknowledgements of one partition went: the error and its message.
@@ -72,7 +72,8 @@ impl Cluster {
         let mut fetched = BTreeMap::new();
         let mut candidates = Vec::new();
         let mut available = 0u64;
-        let limits = self.group_config(&fetch.key.group).limits();
+        let config = self.group_config(&fetch.key.group);
+        let (limits, isolation) = (config.limits(), config.isolation());
         for &partition in &fetch.partitions {
             let log = match self.topics.partition(partition) {
                 Ok(found) if found.leader == Some(fetch.node) => &found.log,
@@ -91,7 +92,7 @@ impl Cluster {
             let Some(entry) = self.share_partitions.get_mut(&fetch.key.group, partition) else { continue };
             if entry.partition.can_acquire(&limits) {
                 let offset = entry.partition.next_fetch_offset();
-                available = available.saturating_add(log.bytes_from(offset));
+                available = available.saturating_add(log.bytes_between(offset, log.readable_end(isolation)));
                 candidates.push(Candidate { partition, offset });
             }
         }
@@ -111,7 +112,8 @@ impl Cluster {
         candidates: &[Candidate],
         fetched: &mut BTreeMap<TopicIdPartition, Fetched>,
     ) {
-        let limits = self.group_config(&fetch.key.group).limits();
+        let config = self.group_config(&fetch.key.group);
+        let (limits, isolation) = (config.limits(), config.isolation());
         let mut bytes_left = u64::try_from(fetch.max_bytes).unwrap_or_default();
         let share = bytes_left / candidates.len().max(1) as u64;
         let mut records_left = fetch.max_records;
@@ -124,6 +126,8 @@ impl Cluster {
                 continue;
             };
             let batches = log.read(candidate.offset, share.min(bytes_left), first);
+            let readable = log.readable_end(isolation);
+            let batches = &batches[..batches.partition_point(|batch| batch.first < readable)];
             first &= batches.is_empty();
             // What lies behind the records that may be asked for at most need not be looked at.
             let first_read = batches.first().map_or(candidate.offset, |batch| batch.first.max(candidate.offset));
@@ -138,7 +142,12 @@ impl Cluster {
                 max_records: records_left,
                 fetch_offset: candidate.offset,
             };
-            let acquired = entry.partition.acquire(now, &limits, request, &spans);
+            let mut acquired = entry.partition.acquire(now, &limits, request, &spans);
+            if isolation == Isolation::Committed {
+                for batch in batches.iter().filter(|batch| log.is_aborted(batch)) {
+                    acquired = entry.partition.withhold(now, &limits, request, acquired, batch.first, batch.last);
+                }
+            }
             let records = records_of(batches, &acquired);
             bytes_left = bytes_left.saturating_sub(records.len() as u64);
             let count: i64 = acquired.iter().map(AcquiredRange::len).sum();

@@ -18,4 +18,5 @@ mod reader;
 mod rig;
 mod sessions;
 mod topics;
+mod transactions;
 mod waiting;

@@ -148,14 +148,12 @@ fn sequences_go_on_at_zero_after_the_largest() {
 }
 
 #[test]
-fn producer_ids_are_given_out_once_and_not_for_transactions() {
+fn producer_ids_are_given_out_once() {
     let mut rig = Rig::new();
     let request = InitProducerIdRequest::default();
     let (first, second) = (rig.call(1, &request), rig.call(1, &request));
     assert_eq!((first.error_code, first.producer_epoch), (ErrorCode::NONE, 0));
     assert_ne!(first.producer_id, second.producer_id);
-    let request = InitProducerIdRequest { transactional_id: Some("t".to_owned()), ..request };
-    assert_eq!(rig.call(1, &request).error_code, ErrorCode::INVALID_REQUEST);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 mod groups;
 mod logs;
+mod transactions;
 
+use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
+use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -21,6 +24,8 @@ use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse, DescribeShareGroupOffsetsResponseGroup,
 };
+use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
+use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ackflow_protocol::messages::incremental_alter_configs::{
@@ -29,6 +34,7 @@ use ackflow_protocol::messages::incremental_alter_configs::{
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse};
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
+use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
 use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataResponse, MetadataResponseTopic};
 use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
 use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
@@ -40,6 +46,7 @@ use ackflow_protocol::messages::share_group_describe::{
     DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse,
 };
 use ackflow_protocol::messages::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
+use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, ErrorCode, Message, Request};
 use bytes::Bytes;
@@ -86,6 +93,12 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ShareFetchRequest => |_, error_code, _| ShareFetchResponse { error_code, ..Default::default() },
         ShareAcknowledgeRequest => |_, error_code, _| ShareAcknowledgeResponse { error_code, ..Default::default() },
         DescribeShareGroupOffsetsRequest => describe_share_group_offsets,
+        ListTransactionsRequest => transactions::list_transactions,
+        DescribeTransactionsRequest => transactions::describe_transactions,
+        TxnOffsetCommitRequest => transactions::txn_offset_commit,
+        EndTxnRequest => transactions::end_txn,
+        AddOffsetsToTxnRequest => transactions::add_offsets_to_txn,
+        AddPartitionsToTxnRequest => transactions::add_partitions_to_txn,
         DeleteGroupsRequest => groups::delete_groups,
         OffsetDeleteRequest => groups::offset_delete,
         OffsetFetchRequest => groups::offset_fetch,

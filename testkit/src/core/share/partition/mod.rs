@@ -17,6 +17,7 @@ mod acknowledge;
 mod acquire;
 mod history;
 mod in_flight;
+mod withhold;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
