@@ -113,7 +113,7 @@ impl Member {
     }
 
     /// What nobody else may get yet.
-    pub(super) fn held(&self) -> impl Iterator<Item = TopicIdPartition> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = TopicIdPartition> {
         self.assigned.keys().chain(self.revoked.keys()).copied()
     }
 

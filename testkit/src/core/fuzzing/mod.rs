@@ -1,5 +1,7 @@
 //! Sequences of what clients of any kind, and whoever runs the cluster, do to it.
 
+mod consumers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
@@ -21,6 +23,7 @@ use super::{
     Answer, Cluster, ClusterOptions, ConnectionId, FaultAction, FaultRule, NodeOptions, Output, RecordEvent,
     ShareRecordState,
 };
+use consumers::Reader;
 
 const TOPIC: &str = "topic";
 const GROUP: &str = "group";
@@ -60,6 +63,8 @@ struct Client {
     /// The epoch of the next request of the share session.
     epoch: i32,
     member_epoch: i32,
+    /// What it is besides a member of a share group.
+    reader: Reader,
 }
 
 struct World {
@@ -84,8 +89,14 @@ impl World {
         options.group_configs.insert(GROUP.to_owned(), BTreeMap::from([earliest]));
         let mut cluster = Cluster::new(options).expect("options that are allowed");
         cluster.keep_history();
-        let client =
-            |index| Client { connection: ConnectionId(index), node: 0, waits: None, epoch: 0, member_epoch: 0 };
+        let client = |index| Client {
+            connection: ConnectionId(index),
+            node: 0,
+            waits: None,
+            epoch: 0,
+            member_epoch: 0,
+            reader: Reader::default(),
+        };
         let clients = (0..MEMBERS as u64).map(client).collect();
         let mut world = Self { cluster, now, clients, next_connection: MEMBERS as u64, finished: BTreeSet::new() };
         for client in 0..MEMBERS {
@@ -101,11 +112,12 @@ impl World {
         assert_eq!(is_running, self.cluster.is_running(node));
         let client = &mut self.clients[client];
         (client.connection, client.node, client.waits, client.epoch) = (connection, node, None, 0);
+        client.reader.disconnected();
     }
 
     fn operate(&mut self, input: &mut Input<'_>) {
         let client = input.below(MEMBERS);
-        match input.below(16) {
+        match input.below(24) {
             0 | 1 => self.heartbeat(client, input),
             2..=4 => self.fetch(client, input),
             5 | 6 => self.acknowledge(client, input),
@@ -125,6 +137,7 @@ impl World {
                 self.handle(client, request.header, request.body);
             }
             14 => self.run_cluster(input),
+            16.. => self.consume(client, input),
             _ => self.send_damaged(client, input),
         }
     }
@@ -295,7 +308,10 @@ impl World {
     }
 
     fn request<R: Request>(&mut self, client: usize, request: &R) {
-        let version = R::NEWEST_STABLE;
+        self.request_version(client, R::NEWEST_STABLE, request);
+    }
+
+    fn request_version<R: Request>(&mut self, client: usize, version: i16, request: &R) {
         let Ok(body) = request.to_bytes(version) else { return };
         let header = RequestHeader {
             request_api_key: R::KEY,
@@ -331,6 +347,14 @@ impl World {
             let heartbeat: ShareGroupHeartbeatResponse = response(header, rest);
             self.clients[client].member_epoch = heartbeat.member_epoch.max(0);
             return;
+        }
+        let reader = &mut self.clients[client].reader;
+        match header.request_api_key {
+            ApiKey::CONSUMER_GROUP_HEARTBEAT => return reader.hear_heartbeat(response(header, rest)),
+            ApiKey::FETCH => return reader.hear_fetch(&response(header, rest)),
+            ApiKey::INIT_PRODUCER_ID => return reader.hear_init(&response(header, rest)),
+            ApiKey::END_TXN => return reader.hear_end(&response(header, rest)),
+            _ => {}
         }
         macro_rules! of_api {
             ($($name:ident($request:ty, $response:ty)),* $(,)?) => {
@@ -378,6 +402,7 @@ impl World {
     }
 
     fn check(&mut self) {
+        self.check_consumers();
         for change in self.cluster.take_history() {
             if &*change.group != GROUP {
                 continue;
