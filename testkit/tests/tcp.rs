@@ -287,12 +287,13 @@ async fn requests_that_come_in_pieces_or_together_are_answered_one_by_one() {
     }
     let (whole, pieces) = bytes.split_at(bytes.len() / 2);
     client.stream.write_all(whole).await.unwrap();
-    client.receive::<ApiVersionsRequest>().await;
+    let first = client.receive::<ApiVersionsRequest>().await;
+    assert!(!first.api_keys.is_empty());
     for byte in pieces {
         client.stream.write_all(&[*byte]).await.unwrap();
     }
     for _ in 0..2 {
-        assert_eq!(client.receive::<ApiVersionsRequest>().await.api_keys.len(), 17);
+        assert_eq!(client.receive::<ApiVersionsRequest>().await, first);
     }
 }
 

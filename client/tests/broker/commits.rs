@@ -12,7 +12,13 @@ use ackflow_protocol::wire::Uuid;
 use super::members::{Member, stay};
 use super::{Broker, Log};
 
-fn commit(group: &str, member: &str, epoch: i32, topic_id: Uuid, offsets: &[(i32, i64)]) -> OffsetCommitRequest {
+pub(super) fn commit(
+    group: &str,
+    member: &str,
+    epoch: i32,
+    topic_id: Uuid,
+    offsets: &[(i32, i64)],
+) -> OffsetCommitRequest {
     let partition = |&(partition_index, committed_offset)| OffsetCommitRequestPartition {
         partition_index,
         committed_offset,

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
+mod classic;
 mod commits;
 mod members;
 #[path = "../support/mod.rs"]
@@ -167,6 +168,9 @@ cases! {
     commits::commits_that_are_refused;
     commits::offsets_are_read_back;
     commits::offsets_are_deleted;
+    classic::members_join_and_the_leader_assigns;
+    classic::what_members_say_wrong;
+    classic::static_members_of_the_classic_protocol_come_back;
     transactional_offsets::offsets_count_when_their_transaction_is_committed;
     transactional_offsets::transactional_commits_that_are_refused;
     transactions::a_producer_that_comes_back_gets_another_epoch;

@@ -15,14 +15,18 @@ use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
+use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
 use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
+use ackflow_protocol::messages::heartbeat::HeartbeatRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ackflow_protocol::messages::join_group::JoinGroupRequest;
+use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -36,6 +40,7 @@ use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
@@ -138,6 +143,11 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<TxnOffsetCommitRequest>(),
         range::<DescribeTransactionsRequest>(),
         range::<ListTransactionsRequest>(),
+        range::<JoinGroupRequest>(),
+        range::<SyncGroupRequest>(),
+        range::<HeartbeatRequest>(),
+        range::<LeaveGroupRequest>(),
+        range::<DescribeGroupsRequest>(),
     ]
     .into_iter()
 }
@@ -256,6 +266,11 @@ impl Cluster {
             ApiKey::TXN_OFFSET_COMMIT => self.serve(cx, body, handlers::txn_offset_commit::handle),
             ApiKey::DESCRIBE_TRANSACTIONS => self.serve(cx, body, handlers::describe_transactions::handle),
             ApiKey::LIST_TRANSACTIONS => self.serve(cx, body, handlers::list_transactions::handle),
+            ApiKey::JOIN_GROUP => self.read_body(cx, body, handlers::join_group::handle),
+            ApiKey::SYNC_GROUP => self.read_body(cx, body, handlers::sync_group::handle),
+            ApiKey::HEARTBEAT => self.serve(cx, body, handlers::heartbeat::handle),
+            ApiKey::LEAVE_GROUP => self.serve(cx, body, handlers::leave_group::handle),
+            ApiKey::DESCRIBE_GROUPS => self.serve(cx, body, handlers::describe_groups::handle),
             _ => Answer::Close(format!("{key} is not served")),
         }
     }

@@ -17,6 +17,8 @@
 //! - Nobody follows: a fetch with a replica's id is answered as a consumer's is, and WriteTxnMarkers takes one marker a producer and partition.
 //! - A consumer group has its target at once and follows expressions at once; Kafka assigns in the background, and looks at expressions a little
 //!   later. Who gets which partition may differ where both are fair. Racks are kept and not looked at.
+//! - Groups do not change between the classic and the consumer protocol while they have members; Kafka's do. Of the wrong protocol, a consumer hears
+//!   GROUP_ID_NOT_FOUND, and a member of the classic protocol INCONSISTENT_GROUP_PROTOCOL.
 //! - A transaction is aborted as soon as its time is over; Kafka looks every 10 s. Markers are written before EndTxn is answered, unless a partition
 //!   has no leader. InitProducerId of two-phase commits (version 6) is not served, as Kafka does not by itself.
 //! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs, quotas or dead letter queues.
@@ -87,6 +89,15 @@ enum Due {
         /// The member.
         member: String,
     },
+    /// A member of the classic protocol has said nothing for too long.
+    ClassicSession {
+        /// The group.
+        group: String,
+        /// The member.
+        member: String,
+    },
+    /// Members of a group of the classic protocol have had time enough.
+    ClassicRebalance(String),
     /// A share member's session runs out.
     Session {
         /// The group.
@@ -269,6 +280,8 @@ impl Cluster {
             match due {
                 Due::Locks(group, partition) => self.expire_locks(now, &group, partition),
                 Due::ConsumerSession { group, member } => self.fence_member(&group, &member),
+                Due::ClassicSession { group, member } => self.expire_classic(now, &group, &member),
+                Due::ClassicRebalance(group) => self.time_out_classic(now, &group),
                 Due::Session { group, member } => {
                     // A member that has left since is no error.
                     let _ = self.groups.remove(&group, &member);

@@ -20,6 +20,8 @@ use crate::server::owner::Owner;
 
 /// Short times, as far as Kafka's bounds let them be: what makes a suite of tests fast.
 const FAST: &[(&str, &str)] = &[
+    ("group.initial.rebalance.delay.ms", "0"),
+    ("group.min.session.timeout.ms", "100"),
     ("group.consumer.min.heartbeat.interval.ms", "100"),
     ("group.consumer.heartbeat.interval.ms", "200"),
     ("group.consumer.min.session.timeout.ms", "1000"),

@@ -23,7 +23,7 @@ pub use builder::{EmbeddedBrokerBuilder, StartError};
 /// A Kafka broker in this process, on a loopback port; or a cluster of several ([`EmbeddedBrokerBuilder::nodes`]).
 ///
 /// It keeps all data in memory until it stops, and answers what Kafka 4.4.0 answers. It serves producers (idempotent and
-/// transactional), metadata, topics, settings, consumers and their groups (KIP-848), and everything about
+/// transactional), metadata, topics, settings, consumers and their groups (KIP-848, and the classic protocol), and everything about
 /// share groups but the broker's dead letter queue.
 ///
 /// A test can move leaders and coordinators, kill nodes and start them again, cut connections, let locks end, and let any

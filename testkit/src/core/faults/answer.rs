@@ -14,14 +14,18 @@ use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
+use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
 use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
+use ackflow_protocol::messages::heartbeat::HeartbeatRequest;
 use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfigsRequest;
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
+use ackflow_protocol::messages::join_group::JoinGroupRequest;
+use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -35,6 +39,7 @@ use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
+use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::wire::frame::SIZE_LENGTH;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, decode_response, encode_response};
@@ -127,6 +132,11 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         TxnOffsetCommitRequest,
         DescribeTransactionsRequest,
         ListTransactionsRequest,
+        JoinGroupRequest,
+        SyncGroupRequest,
+        HeartbeatRequest,
+        LeaveGroupRequest,
+        DescribeGroupsRequest,
     );
     throttled.unwrap_or(frame)
 }

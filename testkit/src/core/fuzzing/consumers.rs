@@ -10,21 +10,27 @@ use ackflow_protocol::messages::consumer_group_heartbeat::{
 use ackflow_protocol::messages::delete_records::{DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic};
 use ackflow_protocol::messages::end_txn::{EndTxnRequest, EndTxnResponse};
 use ackflow_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic};
+use ackflow_protocol::messages::heartbeat::HeartbeatRequest;
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+use ackflow_protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
+use ackflow_protocol::messages::leave_group::{LeaveGroupRequest, MemberIdentity};
 use ackflow_protocol::messages::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
 use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ackflow_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
 use ackflow_protocol::messages::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
 use ackflow_protocol::records::{BatchBuilder, BatchOptions};
 use ackflow_protocol::wire::{Request, Uuid};
+use bytes::Bytes;
 
 use super::{TOPIC, World, member};
 use crate::core::topics::TopicIdPartition;
 
 const READERS: &str = "readers";
+const CLASSIC: &str = "classic";
 
 /// What a client knows of itself as a consumer and as a producer.
 #[derive(Debug, Default)]
@@ -34,6 +40,9 @@ pub(super) struct Reader {
     session: (i32, i32),
     producer: (i64, i16),
     sequence: i32,
+    /// The id in the group of the classic protocol, and its generation.
+    member: String,
+    generation: i32,
 }
 
 impl Reader {
@@ -57,6 +66,10 @@ impl Reader {
         self.session = (response.session_id, if response.session_id == 0 { 0 } else { self.session.1 + 1 });
     }
 
+    pub(super) fn hear_join(&mut self, response: JoinGroupResponse) {
+        (self.member, self.generation) = (response.member_id, response.generation_id);
+    }
+
     pub(super) fn hear_init(&mut self, response: &InitProducerIdResponse) {
         if response.error_code.is_none() {
             (self.producer, self.sequence) = ((response.producer_id, response.producer_epoch), 0);
@@ -78,13 +91,14 @@ fn transactional_id(input: &mut Input<'_>) -> String {
 impl World {
     /// One of the operations of this file.
     pub(super) fn consume(&mut self, client: usize, input: &mut Input<'_>) {
-        match input.below(8) {
+        match input.below(10) {
             0 | 1 => self.beat(client, input),
             2 => self.commit(client, input),
             3 => self.read(client, input),
             4 => self.init(client, input),
             5 => self.write(client, input),
             6 => self.end(client, input),
+            7 | 8 => self.take_part(client, input),
             _ => self.delete_records(client, input),
         }
     }
@@ -224,6 +238,48 @@ impl World {
                 let committed = input.once_in(2);
                 let request = EndTxnRequest { transactional_id, producer_id, producer_epoch, committed };
                 self.request_version(client, input.pick(&[5, 5, 4]), &request);
+            }
+        }
+    }
+
+    /// What a member of the classic protocol does.
+    fn take_part(&mut self, client: usize, input: &mut Input<'_>) {
+        let reader = &self.clients[client].reader;
+        let (group_id, generation_id) = (CLASSIC.to_owned(), reader.generation);
+        let member_id = if input.once_in(8) { String::new() } else { reader.member.clone() };
+        let group_instance_id = input.once_in(4).then(|| format!("instance-{}", input.below(2)));
+        match input.below(5) {
+            0 | 1 => {
+                let name = input.pick(&["range", "range", "other"]).to_owned();
+                let request = JoinGroupRequest {
+                    group_id,
+                    session_timeout_ms: input.pick(&[6_000, 10_000, 1]),
+                    rebalance_timeout_ms: input.pick(&[500, 5_000, -1, i32::MAX]),
+                    member_id,
+                    group_instance_id,
+                    protocol_type: "consumer".to_owned(),
+                    protocols: vec![JoinGroupRequestProtocol { name, metadata: Bytes::new() }],
+                    ..Default::default()
+                };
+                self.request_version(client, input.pick(&[9, 9, 3]), &request);
+            }
+            2 => {
+                let assignment = Bytes::from_static(b"assignment");
+                let assignments = vec![SyncGroupRequestAssignment { member_id: member_id.clone(), assignment }];
+                let request = SyncGroupRequest {
+                    group_id,
+                    generation_id,
+                    member_id,
+                    group_instance_id,
+                    assignments,
+                    ..Default::default()
+                };
+                self.request(client, &request);
+            }
+            3 => self.request(client, &HeartbeatRequest { group_id, generation_id, member_id, group_instance_id }),
+            _ => {
+                let members = vec![MemberIdentity { member_id, group_instance_id, reason: None }];
+                self.request(client, &LeaveGroupRequest { group_id, members, ..Default::default() });
             }
         }
     }

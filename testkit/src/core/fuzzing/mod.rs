@@ -351,6 +351,7 @@ impl World {
         let reader = &mut self.clients[client].reader;
         match header.request_api_key {
             ApiKey::CONSUMER_GROUP_HEARTBEAT => return reader.hear_heartbeat(response(header, rest)),
+            ApiKey::JOIN_GROUP => return reader.hear_join(response(header, rest)),
             ApiKey::FETCH => return reader.hear_fetch(&response(header, rest)),
             ApiKey::INIT_PRODUCER_ID => return reader.hear_init(&response(header, rest)),
             ApiKey::END_TXN => return reader.hear_end(&response(header, rest)),

@@ -1,5 +1,6 @@
 //! Consumer groups: their members, and the offsets that they commit. Share groups are in [`share`](super::share).
 
+pub(crate) mod classic;
 pub(crate) mod consumer;
 pub(crate) mod offsets;
 
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use ackflow_protocol::wire::ErrorCode;
 
 use super::Cluster;
+use classic::ClassicGroup;
 use consumer::ConsumerGroup;
 use offsets::Offsets;
 
@@ -41,6 +43,8 @@ impl GroupKind {
 pub(crate) struct Groups {
     /// Those of the consumer protocol, by id.
     pub(crate) consumer: BTreeMap<String, ConsumerGroup>,
+    /// Those of the classic protocol, by id.
+    pub(crate) classic: BTreeMap<String, ClassicGroup>,
     /// What was committed, by group.
     pub(crate) offsets: BTreeMap<String, Offsets>,
 }
@@ -52,7 +56,7 @@ impl Cluster {
             Some(GroupKind::Consumer)
         } else if self.groups.get(group).is_some() {
             Some(GroupKind::Share)
-        } else if self.consumers.offsets.contains_key(group) {
+        } else if self.consumers.classic.contains_key(group) || self.consumers.offsets.contains_key(group) {
             Some(GroupKind::Classic)
         } else {
             None

@@ -81,7 +81,7 @@ fn is_assignor(name: &str) -> bool {
 
 fn not_found(group_id: &str, kind: Option<GroupKind>) -> GroupError {
     let message = match kind {
-        None | Some(GroupKind::Classic) => format!("Consumer group {group_id} not found."),
+        None => format!("Consumer group {group_id} not found."),
         Some(_) => format!("Group {group_id} is not a consumer group."),
     };
     (ErrorCode::GROUP_ID_NOT_FOUND, message)
@@ -129,8 +129,15 @@ fn heartbeat(
         client_host: cx.client_host,
     };
     let kind = cluster.group_kind(group_id);
-    let may_be_made = matches!(kind, None | Some(GroupKind::Classic)) && request.member_epoch == JOIN_EPOCH;
-    if may_be_made {
+    let classic = cluster.consumers.classic.get(group_id);
+    let is_free = match kind {
+        None => true,
+        // An empty group may change its protocol.
+        Some(GroupKind::Classic) => classic.is_none_or(|group| group.members.is_empty() && group.pending_is_empty()),
+        Some(GroupKind::Consumer | GroupKind::Share) => false,
+    };
+    if is_free && request.member_epoch == JOIN_EPOCH {
+        cluster.forget_classic(group_id);
         cluster.consumers.consumer.entry(group_id.clone()).or_default();
     }
     let group = cluster.consumers.consumer.get_mut(group_id).ok_or_else(|| not_found(group_id, kind))?;

@@ -28,12 +28,13 @@ fn delete(cluster: &mut Cluster, node: i32, group: &str) -> Result<(), GroupErro
         None => return Err((ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {group} not found."))),
         Some(GroupKind::Consumer) => cluster.consumers.consumer.get(group).is_none_or(|group| group.members.is_empty()),
         Some(GroupKind::Share) => cluster.groups.get(group).is_none_or(|group| group.members.is_empty()),
-        Some(GroupKind::Classic) => true,
+        Some(GroupKind::Classic) => cluster.consumers.classic.get(group).is_none_or(|group| group.members.is_empty()),
     };
     if !is_empty {
         return Err((ErrorCode::NON_EMPTY_GROUP, format!("Group {group} is not empty.")));
     }
     cluster.consumers.consumer.remove(group);
+    cluster.forget_classic(group);
     cluster.consumers.offsets.remove(group);
     cluster.groups.delete(group);
     cluster.share_partitions.remove_group(group);

@@ -9,6 +9,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::groups::GroupKind;
+use crate::core::groups::classic::ClassicGroup;
 use crate::core::groups::offsets::Committed;
 use crate::core::topics::TopicIdPartition;
 
@@ -61,8 +62,13 @@ fn check(cluster: &Cluster, cx: &RequestContext<'_>, request: &OffsetCommitReque
         None if epoch < 0 => Ok(()),
         None | Some(GroupKind::Share) if cx.version >= CONSUMER_PROTOCOL_SINCE => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         None | Some(GroupKind::Share) => Err(ErrorCode::ILLEGAL_GENERATION),
-        Some(GroupKind::Classic) if epoch < 0 => Ok(()),
-        Some(GroupKind::Classic) => Err(ErrorCode::UNKNOWN_MEMBER_ID),
+        Some(GroupKind::Classic) => {
+            let instance = request.group_instance_id.as_deref();
+            match cluster.consumers.classic.get(&request.group_id) {
+                Some(group) => group.check_commit(&request.member_id, instance, epoch, false),
+                None => ClassicGroup::default().check_commit(&request.member_id, instance, epoch, false),
+            }
+        }
         Some(GroupKind::Consumer) => {
             let group = cluster.consumers.consumer.get(&request.group_id).ok_or(ErrorCode::GROUP_ID_NOT_FOUND)?;
             if epoch < 0 && group.members.is_empty() {

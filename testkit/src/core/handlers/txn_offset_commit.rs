@@ -9,6 +9,7 @@ use ackflow_protocol::wire::{ErrorCode, Uuid};
 use crate::core::Cluster;
 use crate::core::dispatch::RequestContext;
 use crate::core::groups::GroupKind;
+use crate::core::groups::classic::ClassicGroup;
 use crate::core::groups::offsets::Committed;
 use crate::core::topics::TopicIdPartition;
 use crate::core::transactions::{Part, Producer};
@@ -89,7 +90,13 @@ fn check_member(cluster: &Cluster, request: &TxnOffsetCommitRequest) -> Result<(
         _ if is_anonymous => Ok(()),
         None if epoch < 0 => Ok(()),
         None | Some(GroupKind::Share) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
-        Some(GroupKind::Classic) => Err(ErrorCode::UNKNOWN_MEMBER_ID),
+        Some(GroupKind::Classic) => {
+            let instance = request.group_instance_id.as_deref();
+            match cluster.consumers.classic.get(&request.group_id) {
+                Some(group) => group.check_commit(&request.member_id, instance, epoch, true),
+                None => ClassicGroup::default().check_commit(&request.member_id, instance, epoch, true),
+            }
+        }
         Some(GroupKind::Consumer) => {
             let group = cluster.consumers.consumer.get(&request.group_id).ok_or(ErrorCode::GROUP_ID_NOT_FOUND)?;
             if epoch < 0 && group.members.is_empty() {

@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod acquire;
+mod classic;
 mod configs;
 mod consumers;
 mod delivery;

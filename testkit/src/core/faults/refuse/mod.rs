@@ -20,6 +20,7 @@ use ackflow_protocol::messages::describe_cluster::{DescribeClusterRequest, Descr
 use ackflow_protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult,
 };
+use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse, DescribeShareGroupOffsetsResponseGroup,
@@ -28,10 +29,13 @@ use ackflow_protocol::messages::describe_transactions::DescribeTransactionsReque
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
 use ackflow_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
+use ackflow_protocol::messages::heartbeat::HeartbeatRequest;
 use ackflow_protocol::messages::incremental_alter_configs::{
     AlterConfigsResourceResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+use ackflow_protocol::messages::join_group::JoinGroupRequest;
+use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse};
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -46,6 +50,7 @@ use ackflow_protocol::messages::share_group_describe::{
     DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse,
 };
 use ackflow_protocol::messages::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
+use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, ErrorCode, Message, Request};
@@ -93,6 +98,11 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ShareFetchRequest => |_, error_code, _| ShareFetchResponse { error_code, ..Default::default() },
         ShareAcknowledgeRequest => |_, error_code, _| ShareAcknowledgeResponse { error_code, ..Default::default() },
         DescribeShareGroupOffsetsRequest => describe_share_group_offsets,
+        DescribeGroupsRequest => groups::describe_groups,
+        LeaveGroupRequest => groups::leave_group,
+        HeartbeatRequest => groups::heartbeat,
+        SyncGroupRequest => groups::sync_group,
+        JoinGroupRequest => groups::join_group,
         ListTransactionsRequest => transactions::list_transactions,
         DescribeTransactionsRequest => transactions::describe_transactions,
         TxnOffsetCommitRequest => transactions::txn_offset_commit,
