@@ -10,7 +10,7 @@ use crate::{admin, servers};
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_brokers_are_described_with_those_that_are_fenced() {
+pub(crate) async fn real_kafka_brokers_are_described_with_those_that_are_fenced() {
     let admin = admin();
     let cluster = admin.describe_cluster_and_fenced().await.unwrap();
     assert_eq!(cluster.brokers, admin.describe_cluster().await.unwrap().brokers);
@@ -44,7 +44,7 @@ async fn real_kafka_features_are_described_and_their_changes_validated() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_a_broker_supports_is_said_by_api() {
+pub(crate) async fn real_kafka_what_a_broker_supports_is_said_by_api() {
     let admin = admin();
     let node = admin.describe_cluster().await.unwrap().brokers[0].id;
     let supported = admin.api_versions(node).await.unwrap();

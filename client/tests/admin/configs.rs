@@ -39,7 +39,7 @@ async fn real_kafka_what_has_a_configuration_is_listed_by_kind() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_changes_of_configurations_are_validated_without_being_made() {
+pub(crate) async fn real_kafka_changes_of_configurations_are_validated_without_being_made() {
     let admin = admin();
     let resource = ConfigResource::topic(topic(&admin, "validated-configs", 1).await);
     let validate = async |value: &str| {

@@ -9,7 +9,7 @@ use crate::{admin, eventually, partition, produce, topic, unique};
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_groups_of_both_protocols_are_described_with_their_members() {
+pub(crate) async fn real_kafka_groups_of_both_protocols_are_described_with_their_members() {
     let admin = admin();
     let name = topic(&admin, "described", 1).await;
     let (new, classic, nobody) = (unique("new"), unique("classic"), unique("nobody"));
@@ -56,7 +56,7 @@ async fn real_kafka_groups_of_both_protocols_are_described_with_their_members() 
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_of_a_consumer_group_are_set_listed_and_deleted() {
+pub(crate) async fn real_kafka_offsets_of_a_consumer_group_are_set_listed_and_deleted() {
     let admin = admin();
     let name = topic(&admin, "committed", 3).await;
     produce(&name, 5).await;
@@ -100,7 +100,7 @@ async fn real_kafka_offsets_of_a_consumer_group_are_set_listed_and_deleted() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_of_a_group_with_members_are_its_members() {
+pub(crate) async fn real_kafka_offsets_of_a_group_with_members_are_its_members() {
     let admin = admin();
     let name = topic(&admin, "members-offsets", 1).await;
     let group = unique("members-offsets");

@@ -1,5 +1,5 @@
 //! Each call of the admin client on the real Kafka that `ACKFLOW_BOOTSTRAP` names (`cargo xtask kafka --fast`): what it changes, another call has to
-//! show. `cargo xtask prove admin` holds the same beside Kafka's own tools.
+//! show. `cargo xtask prove admin` holds the same beside Kafka's own tools. What the embedded broker serves is run on it too.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
@@ -7,8 +7,11 @@ mod acls;
 mod cluster;
 mod configs;
 mod consumer_groups;
+mod embedded;
 mod members;
 mod offsets;
+#[path = "../support/on_embedded.rs"]
+mod on_embedded;
 mod partitions;
 mod scram;
 mod share_groups;
@@ -16,16 +19,11 @@ mod share_groups;
 mod support;
 mod transactions;
 
-use std::env;
-
 use ackflow_client::admin::{Admin, NewTopic, TopicPartition};
 use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
 
+use on_embedded::servers;
 use support::{eventually, unique};
-
-fn servers() -> String {
-    env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka")
-}
 
 fn admin() -> Admin {
     Admin::new(ClientConfig::new(&servers()).unwrap())

@@ -7,7 +7,7 @@ use crate::{admin, partition, produce, topic};
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_are_found_by_end_and_by_time() {
+pub(crate) async fn real_kafka_offsets_are_found_by_end_and_by_time() {
     let admin = admin();
     let name = topic(&admin, "listed", 2).await;
     produce(&name, 5).await;
@@ -29,7 +29,7 @@ async fn real_kafka_offsets_are_found_by_end_and_by_time() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_partitions_that_do_not_exist_have_no_offsets() {
+pub(crate) async fn real_kafka_partitions_that_do_not_exist_have_no_offsets() {
     let admin = admin();
     let name = topic(&admin, "no-partition", 1).await;
     let unknown = partition(&name, 9);
@@ -41,7 +41,7 @@ async fn real_kafka_partitions_that_do_not_exist_have_no_offsets() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_records_are_deleted_up_to_an_offset_and_all() {
+pub(crate) async fn real_kafka_records_are_deleted_up_to_an_offset_and_all() {
     let admin = admin();
     let name = topic(&admin, "deleted-records", 1).await;
     produce(&name, 5).await;
@@ -61,7 +61,7 @@ async fn real_kafka_records_are_deleted_up_to_an_offset_and_all() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_producers_of_a_partition_are_described() {
+pub(crate) async fn real_kafka_producers_of_a_partition_are_described() {
     let admin = admin();
     let name = topic(&admin, "producers", 2).await;
     produce(&name, 5).await;

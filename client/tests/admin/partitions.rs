@@ -7,7 +7,7 @@ use crate::{admin, eventually, partition, topic, unique};
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_partitions_are_added_and_never_taken_away() {
+pub(crate) async fn real_kafka_partitions_are_added_and_never_taken_away() {
     let admin = admin();
     let name = topic(&admin, "more-partitions", 1).await;
     let count = async || admin.describe_topics([&name]).await.unwrap()[&name].as_ref().unwrap().partitions.len();
@@ -27,7 +27,7 @@ async fn real_kafka_partitions_are_added_and_never_taken_away() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_topics_are_validated_without_being_created() {
+pub(crate) async fn real_kafka_topics_are_validated_without_being_created() {
     let admin = admin();
     let name = unique("validated");
     let validated = admin.validate_topics([NewTopic::new(&name, 2)]).await.unwrap().remove(&name).unwrap().unwrap();

@@ -61,7 +61,7 @@ async fn begin(admin: &Admin, id: &str, topic: &str) -> (i64, i16) {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_transactions_are_listed_and_described() {
+pub(crate) async fn real_kafka_transactions_are_listed_and_described() {
     let admin = admin();
     let name = topic(&admin, "transaction", 1).await;
     let id = unique("transaction");
@@ -103,7 +103,7 @@ async fn real_kafka_transactions_are_listed_and_described() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_transaction_is_aborted_in_a_partition_without_its_coordinator() {
+pub(crate) async fn real_kafka_a_transaction_is_aborted_in_a_partition_without_its_coordinator() {
     let admin = admin();
     let name = topic(&admin, "hanging", 1).await;
     let id = unique("hanging");

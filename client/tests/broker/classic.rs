@@ -241,7 +241,7 @@ pub(super) async fn static_members_of_the_classic_protocol_come_back(broker: &Br
         .await
         .groups
         .remove(0);
-    log.say("is empty", described.group_state);
+    log.say("is empty", format!("{} {}", described.group_state, described.protocol_type));
     // An empty group may change its protocol.
     let consumer = broker.call(&join_consumers(&group, "c", &["topic"])).await;
     log.code("a consumer", consumer.error_code);
@@ -261,7 +261,7 @@ comes back: NONE 1 true true
 the old one: FENCED_INSTANCE_ID
 has what it had: NONE b\"all\"
 leaves by its name: NONE
-is empty: Empty
+is empty: Empty consumer
 a consumer: NONE
 is none of this protocol: GROUP_ID_NOT_FOUND Dead
 in older words: NONE Dead

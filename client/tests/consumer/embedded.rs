@@ -1,44 +1,13 @@
 //! The same on the embedded broker, which has to do what Kafka does.
 
-use std::cell::RefCell;
-
 use ackflow_client::consumer::Consumer;
 use ackflow_testkit::EmbeddedBroker;
 use ackflow_testkit::core::{FaultAction, FaultRule};
 
+use crate::on_embedded::{choose, on_embedded};
 use crate::{MOMENT, TIMEOUT, config, eventually, member, partition, produce, take, take_nothing, topic};
 
-thread_local! {
-    /// The broker of the test that this thread runs.
-    static SERVERS: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// The embedded broker of this test, where it has one.
-pub(crate) fn servers() -> Option<String> {
-    SERVERS.with_borrow(Clone::clone)
-}
-
-/// Runs a case on a broker of so many nodes, which runs in threads of its own.
-fn run(nodes: u16, case: fn()) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let broker = runtime.block_on(EmbeddedBroker::builder().fast().nodes(nodes).start()).unwrap();
-    SERVERS.set(Some(broker.bootstrap_servers()));
-    case();
-    runtime.block_on(broker.shutdown());
-}
-
-macro_rules! cases {
-    ($nodes:literal: $($module:ident::$case:ident as $name:ident;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                run($nodes, crate::$module::$case);
-            }
-        )*
-    };
-}
-
-cases! {
+on_embedded! {
     1:
     commits::real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went as offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went;
     commits::real_kafka_what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing as what_earlier_polls_handed_out_is_committed_by_itself_and_the_rest_by_closing;
@@ -60,7 +29,7 @@ cases! {
     static_members::real_kafka_a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free as a_second_process_of_one_static_name_is_told_and_gets_the_place_once_it_is_free;
 }
 
-cases! {
+on_embedded! {
     3:
     commits::real_kafka_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went as three_nodes_offsets_of_ones_own_are_kept_with_their_metadata_and_asynchronous_commits_tell_how_they_went;
     groups::real_kafka_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was as three_nodes_what_was_written_is_read_once_in_order_and_the_group_goes_on_where_it_was;
@@ -74,7 +43,7 @@ cases! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn partitions_of_a_member_that_is_killed_go_to_the_others_from_what_it_committed_on() {
     let broker = EmbeddedBroker::builder().fast().start().await.unwrap();
-    SERVERS.set(Some(broker.bootstrap_servers()));
+    choose(&broker);
     let (topic, group) = (topic("killed", 2).await, "group".to_owned());
     let mut victim = Consumer::new(config(&group).client_id("victim").build().unwrap()).unwrap();
     let mut other = member(&group);

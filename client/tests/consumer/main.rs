@@ -6,6 +6,8 @@
 mod commits;
 mod embedded;
 mod groups;
+#[path = "../support/on_embedded.rs"]
+mod on_embedded;
 mod positions;
 mod producing;
 mod refusals;
@@ -24,15 +26,10 @@ use ackflow_client::consumer::{
 };
 use ackflow_client::{ClientConfig, Producer, ProducerConfig, ProducerRecord};
 
+use on_embedded::servers;
+
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(200);
-
-fn servers() -> String {
-    if let Some(servers) = embedded::servers() {
-        return servers;
-    }
-    env::var("ACKFLOW_BOOTSTRAP").expect("ACKFLOW_BOOTSTRAP has to name a Kafka")
-}
 
 fn admin() -> Admin {
     Admin::new(ClientConfig::new(&servers()).unwrap())

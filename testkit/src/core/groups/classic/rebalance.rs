@@ -108,7 +108,7 @@ impl Cluster {
         group.generation = group.generation.wrapping_add(1).max(0);
         group.protocol = group.choose_protocol();
         if group.members.is_empty() {
-            (group.state, group.protocol_type) = (ClassicState::Empty, None);
+            group.state = ClassicState::Empty;
             return;
         }
         group.state = ClassicState::CompletingRebalance;

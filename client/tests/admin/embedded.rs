@@ -1,0 +1,21 @@
+//! What the embedded broker serves of it.
+
+use crate::on_embedded::on_embedded;
+
+on_embedded! {
+    1:
+    consumer_groups::real_kafka_groups_of_both_protocols_are_described_with_their_members as groups_of_both_protocols_are_described_with_their_members;
+    consumer_groups::real_kafka_offsets_of_a_consumer_group_are_set_listed_and_deleted as offsets_of_a_consumer_group_are_set_listed_and_deleted;
+    consumer_groups::real_kafka_offsets_of_a_group_with_members_are_its_members as offsets_of_a_group_with_members_are_its_members;
+    offsets::real_kafka_offsets_are_found_by_end_and_by_time as offsets_are_found_by_end_and_by_time;
+    offsets::real_kafka_partitions_that_do_not_exist_have_no_offsets as partitions_that_do_not_exist_have_no_offsets;
+    offsets::real_kafka_records_are_deleted_up_to_an_offset_and_all as records_are_deleted_up_to_an_offset_and_all;
+    offsets::real_kafka_producers_of_a_partition_are_described as producers_of_a_partition_are_described;
+    transactions::real_kafka_transactions_are_listed_and_described as transactions_are_listed_and_described;
+    transactions::real_kafka_a_transaction_is_aborted_in_a_partition_without_its_coordinator as a_transaction_is_aborted_in_a_partition_without_its_coordinator;
+    partitions::real_kafka_partitions_are_added_and_never_taken_away as partitions_are_added_and_never_taken_away;
+    partitions::real_kafka_topics_are_validated_without_being_created as topics_are_validated_without_being_created;
+    cluster::real_kafka_brokers_are_described_with_those_that_are_fenced as brokers_are_described_with_those_that_are_fenced;
+    cluster::real_kafka_what_a_broker_supports_is_said_by_api as what_a_broker_supports_is_said_by_api;
+    configs::real_kafka_changes_of_configurations_are_validated_without_being_made as changes_of_configurations_are_validated_without_being_made;
+}
