@@ -5,6 +5,7 @@
 
 mod classic;
 mod commits;
+mod logs;
 mod members;
 #[path = "../support/mod.rs"]
 mod support;
@@ -171,6 +172,10 @@ cases! {
     classic::members_join_and_the_leader_assigns;
     classic::what_members_say_wrong;
     classic::static_members_of_the_classic_protocol_come_back;
+    logs::fetches_are_bounded;
+    logs::sessions_of_fetches;
+    logs::open_and_aborted_transactions_are_told;
+    logs::offsets_are_found_and_records_deleted;
     transactional_offsets::offsets_count_when_their_transaction_is_committed;
     transactional_offsets::transactional_commits_that_are_refused;
     transactions::a_producer_that_comes_back_gets_another_epoch;

@@ -99,7 +99,7 @@ impl<'a> Producer<'a> {
     }
 
     /// Waits until all markers of a transaction that is decided are written.
-    async fn settle(&self) {
+    pub(super) async fn settle(&self) {
         let request = DescribeTransactionsRequest { transactional_ids: vec![self.id.clone()] };
         eventually("the markers", async || {
             let found = self.broker.call(&request).await.transaction_states.remove(0);
@@ -126,7 +126,9 @@ impl<'a> Producer<'a> {
             ..Default::default()
         };
         let codes = eventually("the end of the transaction before", async || {
-            let response = self.broker.call_version(version, &request).await.results_by_topic_v3_and_below.remove(0);
+            let mut response =
+                self.broker.call_version(version, &request).await.results_by_topic_v3_and_below.remove(0);
+            response.results_by_partition.sort_by_key(|result| result.partition_index);
             let results = response.results_by_partition.iter();
             let codes: Vec<ErrorCode> = results.map(|result| result.partition_error_code).collect();
             (codes[0] != ErrorCode::CONCURRENT_TRANSACTIONS).then_some(codes)

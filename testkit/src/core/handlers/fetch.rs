@@ -121,7 +121,11 @@ fn find(cluster: &Cluster, (topic, partition): &PartitionKey, in_session: bool) 
 pub(crate) fn reply(cluster: &mut Cluster, fetch: &Fetch, fetched: Vec<Fetched>) -> Bytes {
     let mut response = FetchResponse { session_id: fetch.session, ..FetchResponse::default() };
     let mut leaders = BTreeSet::new();
-    for (asked, fetched) in fetch.asked.iter().zip(fetched) {
+    // What is not there stands last.
+    let is_missing = |fetched: &Fetched| matches!(fetched, Fetched::Error(code) if says_missing(*code));
+    let mut fetched: Vec<(&Asked, Fetched)> = fetch.asked.iter().zip(fetched).collect();
+    fetched.sort_by_key(|(_, fetched)| is_missing(fetched));
+    for (asked, fetched) in fetched {
         let data = partition_data(asked.key.1, fetched);
         let told = Told {
             ends: data.error_code.is_none().then_some((data.high_watermark, data.log_start_offset)),
@@ -155,7 +159,10 @@ fn partition_data(partition_index: i32, fetched: Fetched) -> PartitionData {
         ..empty.clone()
     };
     match fetched {
-        Fetched::Error(error_code) => PartitionData { error_code, high_watermark: -1, ..empty },
+        Fetched::Error(error_code) => {
+            let aborted_transactions = says_missing(error_code).then(Vec::new);
+            PartitionData { error_code, high_watermark: -1, aborted_transactions, ..empty }
+        }
         Fetched::Diverging(ends, epoch, end_offset) => {
             PartitionData { diverging_epoch: EpochEndOffset { epoch, end_offset }, ..with(ends) }
         }
@@ -165,6 +172,11 @@ fn partition_data(partition_index: i32, fetched: Fetched) -> PartitionData {
             PartitionData { aborted_transactions, records: Some(joined(pieces)), ..with(ends) }
         }
     }
+}
+
+/// Whether an error is about something that is not there.
+fn says_missing(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
 }
 
 fn with_leader(

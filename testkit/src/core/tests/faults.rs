@@ -1,15 +1,19 @@
 //! Faults as data: what goes wrong, and what does not.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ackflow_protocol::for_each_api;
 use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::metadata::MetadataRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchResponse;
 use ackflow_protocol::wire::frame::SIZE_LENGTH;
-use ackflow_protocol::wire::{ApiKey, ErrorCode, Request, decode_response};
+use ackflow_protocol::wire::{ApiKey, ErrorCode, Message, Request, RequestHeader, decode_response};
+use bytes::Bytes;
 
 use super::rig::{GROUP, Member, Rig};
+use crate::core::dispatch::served;
 use crate::core::{Answer, ConnectionId, FaultAction, FaultRule, Output};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -77,6 +81,29 @@ fn a_refusal_stands_where_each_api_has_its_errors() {
     rig.cluster.clear_faults();
     member.epoch = 1;
     assert_eq!(member.fetch(&mut rig, 10), "SHARE_SESSION_NOT_FOUND", "nothing was done");
+}
+
+#[test]
+fn whatever_is_served_can_be_refused_in_each_version() {
+    macro_rules! bodies {
+        ($($name:ident($request:ty, $response:ty)),* $(,)?) => {
+            [$((<$request>::KEY, (|version| <$request>::default().to_bytes(version).unwrap()) as fn(i16) -> Bytes)),*]
+        };
+    }
+    let bodies: BTreeMap<ApiKey, fn(i16) -> Bytes> = for_each_api!(bodies).into_iter().collect();
+    let mut rig = Rig::new();
+    rig.cluster.add_fault(FaultRule::new(FaultAction::Refuse(ErrorCode::UNKNOWN_SERVER_ERROR)));
+    for (key, versions) in served() {
+        for request_api_version in versions {
+            let header =
+                RequestHeader { request_api_key: key, request_api_version, correlation_id: 1, client_id: None };
+            let connection = rig.connect(1);
+            let body = bodies[&key](request_api_version);
+            let answer = rig.cluster.handle(rig.now, connection, &header, body);
+            // A produce request without a partition has nothing to refuse, and one that wants no answer gets none.
+            assert!(matches!(answer, Answer::Reply(_) | Answer::Silent), "{key} {request_api_version}: {answer:?}");
+        }
+    }
 }
 
 #[test]
