@@ -104,7 +104,7 @@ pub(crate) async fn real_kafka_partitions_of_ones_own_are_read_and_committed_wit
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_topic_that_is_deleted_holds_back_neither_commits_nor_closing() {
+pub(crate) async fn real_kafka_a_topic_that_is_deleted_holds_back_neither_commits_nor_closing() {
     let (kept, gone, group) = (topic("kept", 1).await, topic("gone", 1).await, unique("group"));
     produce(&kept, 0, 0, 10).await;
     produce(&gone, 0, 0, 10).await;
@@ -125,7 +125,7 @@ async fn real_kafka_a_topic_that_is_deleted_holds_back_neither_commits_nor_closi
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_who_goes_on_with_partitions_of_its_own_has_committed_what_it_read_as_a_member() {
+pub(crate) async fn real_kafka_who_goes_on_with_partitions_of_its_own_has_committed_what_it_read_as_a_member() {
     let (read, next, group) = (topic("read", 1).await, topic("next", 1).await, unique("group"));
     produce(&read, 0, 0, 10).await;
     let config = config(&group).enable_auto_commit(true).build().unwrap();

@@ -36,7 +36,7 @@ async fn committed(topic: &str, count: usize) -> Vec<i64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_what_is_committed_counts_and_what_is_aborted_does_not() {
+pub(crate) async fn real_kafka_what_is_committed_counts_and_what_is_aborted_does_not() {
     let topic = topic("transactions", 1).await;
     let producer = producer(&unique("producer"));
     producer.init_transactions().await.unwrap();
@@ -55,7 +55,7 @@ async fn real_kafka_what_is_committed_counts_and_what_is_aborted_does_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_second_producer_of_the_same_id_fences_the_first_and_aborts_what_it_left() {
+pub(crate) async fn real_kafka_a_second_producer_of_the_same_id_fences_the_first_and_aborts_what_it_left() {
     let (topic, id) = (topic("fenced", 1).await, unique("producer"));
     let first = producer(&id);
     first.init_transactions().await.unwrap();
@@ -75,7 +75,7 @@ async fn real_kafka_a_second_producer_of_the_same_id_fences_the_first_and_aborts
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_count_with_the_transaction() {
+pub(crate) async fn real_kafka_offsets_count_with_the_transaction() {
     let (from, to, group) = (topic("from", 1).await, topic("to", 1).await, unique("group"));
     produce(&from, 0, 0, 30).await;
     let producer = producer(&unique("producer"));
@@ -104,7 +104,7 @@ async fn real_kafka_offsets_count_with_the_transaction() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_records_are_sent_in_transactions_alone() {
+pub(crate) async fn real_kafka_records_are_sent_in_transactions_alone() {
     let topic = topic("alone", 1).await;
     let producer = producer(&unique("producer"));
     let error = send(&producer, &topic, 0..1).await.unwrap_err();
@@ -126,7 +126,7 @@ async fn real_kafka_records_are_sent_in_transactions_alone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_member_that_the_group_has_moved_on_from_cannot_commit_in_a_transaction() {
+pub(crate) async fn real_kafka_a_member_that_the_group_has_moved_on_from_cannot_commit_in_a_transaction() {
     let (from, to, group) = (topic("from", 2).await, topic("to", 1).await, unique("group"));
     produce(&from, 0, 0, 10).await;
     let producer = producer(&unique("producer"));
@@ -168,7 +168,7 @@ async fn real_kafka_a_member_that_the_group_has_moved_on_from_cannot_commit_in_a
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_record_that_is_refused_makes_the_transaction_abortable_and_the_next_one_is_well() {
+pub(crate) async fn real_kafka_a_record_that_is_refused_makes_the_transaction_abortable_and_the_next_one_is_well() {
     let topic = topic("refused", 1).await;
     let producer = producer(&unique("producer"));
     producer.init_transactions().await.unwrap();
@@ -193,7 +193,7 @@ async fn real_kafka_a_record_that_is_refused_makes_the_transaction_abortable_and
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_closing_aborts_what_is_open() {
+pub(crate) async fn real_kafka_closing_aborts_what_is_open() {
     let (topic, id) = (topic("open", 1).await, unique("producer"));
     let first = producer(&id);
     first.init_transactions().await.unwrap();

@@ -51,7 +51,7 @@ pub(crate) async fn real_kafka_the_classic_protocol_is_refused_with_the_remedy()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_group_of_another_type_is_named_with_the_remedy() {
+pub(crate) async fn real_kafka_a_group_of_another_type_is_named_with_the_remedy() {
     let (topic, group) = (topic("type", 1).await, unique("group"));
     let mut sharing = ShareConsumer::new(ShareConsumerConfig::builder(&servers(), &group).build().unwrap()).unwrap();
     sharing.subscribe([&topic]).unwrap();
@@ -73,7 +73,7 @@ async fn real_kafka_a_group_of_another_type_is_named_with_the_remedy() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_a_partition_that_does_not_exist_is_named_and_the_others_are_read() {
+pub(crate) async fn real_kafka_a_partition_that_does_not_exist_is_named_and_the_others_are_read() {
     let topic = topic("few", 1).await;
     produce(&topic, 0, 0, 3).await;
     let mut consumer = member(&unique("group"));

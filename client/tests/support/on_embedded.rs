@@ -20,22 +20,27 @@ pub(crate) fn choose(broker: &EmbeddedBroker) {
     SERVERS.set(Some(broker.bootstrap_servers()));
 }
 
-/// Runs a case on an embedded broker of so many nodes, which runs in threads of its own.
-pub(crate) fn run(nodes: u16, case: fn()) {
+/// Runs a case on an embedded broker of so many nodes and with such transactions, which runs in threads of its own.
+pub(crate) fn run(nodes: u16, transaction_version: i16, case: fn()) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let broker = runtime.block_on(EmbeddedBroker::builder().fast().nodes(nodes).start()).unwrap();
+    let broker = runtime
+        .block_on(EmbeddedBroker::builder().fast().nodes(nodes).transaction_version(transaction_version).start())
+        .unwrap();
     choose(&broker);
     case();
     runtime.block_on(broker.shutdown());
 }
 
-/// Makes a test on so many nodes of each case.
+/// Makes a test on so many nodes of each case; and with transactions of this version, where one is named.
 macro_rules! on_embedded {
-    ($nodes:literal: $($module:ident::$case:ident as $name:ident;)*) => {
+    ($nodes:literal: $($rest:tt)*) => {
+        crate::on_embedded::on_embedded! { $nodes, transactions 2: $($rest)* }
+    };
+    ($nodes:literal, transactions $version:literal: $($module:ident::$case:ident as $name:ident;)*) => {
         $(
             #[test]
             fn $name() {
-                crate::on_embedded::run($nodes, crate::$module::$case);
+                crate::on_embedded::run($nodes, $version, crate::$module::$case);
             }
         )*
     };
