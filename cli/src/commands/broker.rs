@@ -24,6 +24,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<i16>(0..=1), allow_negative_numbers = true)]
     share_version: i16,
 
+    /// The finalized transaction.version: from 2 on writing adds partitions to a transaction (KIP-890)
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = within::<i16>(0..=2), allow_negative_numbers = true)]
+    transaction_version: i16,
+
     /// A broker setting of Kafka's, such as num.partitions=3
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     config: Vec<(String, String)>,
@@ -31,7 +35,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
-    let mut builder = EmbeddedBroker::builder().listen(args.listen.to_string()).share_version(args.share_version);
+    let mut builder = EmbeddedBroker::builder()
+        .listen(args.listen.to_string())
+        .share_version(args.share_version)
+        .transaction_version(args.transaction_version);
     for (key, value) in &args.config {
         builder = builder.config(key, value);
     }

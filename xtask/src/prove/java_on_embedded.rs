@@ -1,14 +1,12 @@
 //! Kafka's own tools at work against the embedded broker.
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
 use super::Proof;
 use super::support::ackflow::Ackflow;
+use super::support::embedded::Embedded;
 use super::support::wait;
 use super::verdict::Verdict;
 use crate::kafka::{DEFAULT_VERSION, Libs, Tools};
@@ -38,11 +36,10 @@ const STEPS: [(&str, Step); 6] = [
 fn run() -> Result<Verdict> {
     let ackflow = Ackflow::build()?;
     let libs = Libs::fetch(DEFAULT_VERSION)?;
-    let folder = tempfile::tempdir()?;
-    let (mut broker, address) = start_broker(&ackflow, &folder.path().join("address"))?;
+    let broker = Embedded::start(&ackflow, &[])?;
 
     let mut verdict = Verdict::default();
-    let tools = Tools::new(libs, address);
+    let tools = Tools::new(libs, broker.address());
     for (name, step) in STEPS {
         let outcome = step(&tools);
         verdict.figure(name, if outcome.is_ok() { "works" } else { "fails" });
@@ -50,21 +47,8 @@ fn run() -> Result<Verdict> {
             verdict.require(false, format!("{name}: {error:#}"));
         }
     }
-    let exit = broker.stop()?;
-    verdict.require(exit.status.success(), format!("the broker ends in good order ({})", exit.status));
+    verdict.require(broker.stop()?, "the broker ends in good order");
     Ok(verdict)
-}
-
-/// Starts the broker on a free port; the first line that it prints is its address.
-fn start_broker(ackflow: &Ackflow, address: &Path) -> Result<(Process, String)> {
-    let mut broker = ackflow.command(&["broker", "--listen", "127.0.0.1:0"]);
-    let mut broker = Process::start("ackflow broker", broker.stdin(Stdio::null()).stdout(File::create(address)?))?;
-    wait::until("the broker prints its address", TOOL_LIMIT, || {
-        ensure!(broker.poll()?.is_none(), "the broker has ended");
-        Ok(fs::read_to_string(address)?.contains('\n'))
-    })?;
-    let address = fs::read_to_string(address)?;
-    Ok((broker, address.lines().next().unwrap_or_default().to_owned()))
 }
 
 fn topics(tools: &Tools) -> Result<()> {

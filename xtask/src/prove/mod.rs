@@ -11,6 +11,7 @@ mod cancel;
 mod cold_start;
 mod consumer;
 mod demo;
+mod embedded_speed;
 mod fair;
 mod faults_codec;
 mod faults_core;
@@ -86,6 +87,7 @@ pub static ALL: &[Proof] = &[
     reauth::PROOF,
     txn_real::PROOF,
     faults_txn::PROOF,
+    embedded_speed::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

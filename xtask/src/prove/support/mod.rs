@@ -3,6 +3,7 @@
 pub(super) mod ackflow;
 pub(super) mod bench;
 pub(super) mod delivered;
+pub(super) mod embedded;
 pub(super) mod perf_table;
 pub(super) mod program;
 pub(super) mod rows;
