@@ -4,6 +4,7 @@ use ackflow_protocol::machine::consumer::{BadBatch, ConsumerFault, Offsets, Topi
 use ackflow_protocol::machine::{MachineError, MachineErrorKind};
 
 use crate::error::{ClientError, ErrorKind, RecordRange};
+use crate::heard::said;
 
 pub(super) const CONSUMING: &str = "consuming in a consumer group";
 
@@ -34,7 +35,7 @@ pub(super) fn of_any(error: &MachineError) -> ClientError {
         (_, Some(code)) => ErrorKind::Broker(code),
         (_, None) => ErrorKind::Malformed,
     };
-    ClientError::new(kind, CONSUMING, error.to_string())
+    ClientError::new(kind, CONSUMING, said(&error.to_string()))
 }
 
 /// The error of a batch that cannot be read, at which its partition stands.
@@ -63,4 +64,20 @@ pub(super) fn all_of(expected: &[TopicPartition], committed: Offsets) -> Result<
     Err(ClientError::new(ErrorKind::Fenced, super::handle::COMMITTING, reason).remedy(
         "poll to join again; where that came of too few polls, raise max.poll.interval.ms or lower max.poll.records",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Mutation: client/src/consumer/failures.rs
+    // - ClientError::new(kind, CONSUMING, said(&error.to_string()))
+    // + ClientError::new(kind, CONSUMING, error.to_string())
+    #[test]
+    fn what_a_broker_says_is_not_obeyed_by_a_terminal() {
+        let message = Some("\u{1b}[2Jno".to_owned());
+        let fault = ConsumerFault::Pattern { pattern: "(".to_owned(), message };
+        let error = of_any(&MachineError { kind: MachineErrorKind::Consumer(fault), fatal: true });
+        assert!(error.to_string().contains("[2Jno") && !error.to_string().contains('\u{1b}'), "{error}");
+    }
 }

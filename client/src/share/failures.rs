@@ -5,6 +5,7 @@ use ackflow_protocol::records::BatchError;
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::error::{ClientError, ErrorKind, RecordRange};
+use crate::heard::said;
 
 const CONSUMING: &str = "consuming in a share group";
 
@@ -20,7 +21,7 @@ pub(super) fn of_machine(error: &MachineError) -> Option<ClientError> {
         (_, Some(code)) => ErrorKind::Broker(code),
         (_, None) => ErrorKind::Malformed,
     };
-    Some(ClientError::new(kind, CONSUMING, error.to_string()))
+    Some(ClientError::new(kind, CONSUMING, said(&error.to_string())))
 }
 
 /// The broker that an error is about, where it is about one alone.
