@@ -1,5 +1,6 @@
 //! Offsets of groups.
 
+use ackflow_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
 use ackflow_protocol::messages::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
@@ -10,6 +11,7 @@ use ackflow_protocol::messages::offset_fetch::{OffsetFetchRequest, OffsetFetchRe
 use ackflow_protocol::wire::Uuid;
 
 use super::members::{Member, stay};
+use super::support::eventually;
 use super::{Broker, Log};
 
 pub(super) fn commit(
@@ -151,6 +153,26 @@ later epoch: STALE_MEMBER_EPOCH
 no epoch: STALE_MEMBER_EPOCH
 "
     );
+}
+
+pub(super) async fn offsets_of_topics_that_are_deleted(broker: &Broker) {
+    let (group, mut log) = (broker.group().await, Log::default());
+    let (topic, id) = broker.topic(1).await;
+    let (_, other_id) = broker.topic(1).await;
+    committed(broker, &mut log, "commits", &commit(&group, "", -1, id, &[(0, 5)])).await;
+    committed(broker, &mut log, "commits another", &commit(&group, "", -1, other_id, &[(0, 6)])).await;
+    let deleted = DeleteTopicState { name: Some(topic.clone()), ..Default::default() };
+    let request = DeleteTopicsRequest { topics: vec![deleted], timeout_ms: 10_000, ..Default::default() };
+    log.code("deletes", broker.call(&request).await.responses[0].error_code);
+    let all = fetch(&group, None, None);
+    let left = eventually("the end of the offset", async || {
+        let found = broker.call_version(9, &all).await.groups.remove(0);
+        (found.topics.len() < 2)
+            .then(|| found.topics.iter().flat_map(|t| &t.partitions).map(|p| p.committed_offset).collect::<Vec<_>>())
+    })
+    .await;
+    log.say("left", format!("{left:?}"));
+    assert_eq!(log.0, "commits: NONE\ncommits another: NONE\ndeletes: NONE\nleft: [6]\n");
 }
 
 pub(super) async fn offsets_are_deleted(broker: &Broker) {

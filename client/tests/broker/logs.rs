@@ -11,6 +11,9 @@ use ackflow_protocol::messages::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
 };
 use ackflow_protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ackflow_protocol::messages::write_txn_markers::{
+    WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest,
+};
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches};
 use ackflow_protocol::wire::Uuid;
 
@@ -327,6 +330,49 @@ what is gone: NONE 0!OFFSET_OUT_OF_RANGE[]-1/-1/-1
 what is left: NONE 0[3-4]5/5/4
 deletes all: NONE 5
 nothing is left: NONE 0[]5/5/5
+"
+    );
+}
+
+pub(super) async fn markers_that_brokers_write(broker: &Broker) {
+    let mut log = Log::default();
+    let mut producer = Producer::start(broker).await;
+    let (id, name) = (producer.producer_id, producer.topic.0.clone());
+    producer.write().await;
+    let mark = async |log: &mut Log, what: &str, producer_id: i64, producer_epoch: i16, topic: &str, version: i8| {
+        let topics = vec![WritableTxnMarkerTopic { name: topic.to_owned(), partition_indexes: vec![0] }];
+        let marker = WritableTxnMarker {
+            producer_id,
+            producer_epoch,
+            topics,
+            transaction_version: version,
+            ..Default::default()
+        };
+        let response = broker.call(&WriteTxnMarkersRequest { markers: vec![marker] }).await;
+        log.code(what, response.markers[0].topics[0].partitions[0].error_code);
+    };
+    mark(&mut log, "no producer", -1, 0, &name, 0).await;
+    mark(&mut log, "no epoch", id, -1, &name, 0).await;
+    mark(&mut log, "no topic", id, 0, "nothing", 0).await;
+    mark(&mut log, "the epoch of now, in version 2", id, 0, &name, 2).await;
+    mark(&mut log, "the epoch of now", id, 0, &name, 0).await;
+    mark(&mut log, "again", id, 0, &name, 0).await;
+    mark(&mut log, "a new epoch", id, 5, &name, 2).await;
+    mark(&mut log, "an epoch of before", id, 4, &name, 0).await;
+    mark(&mut log, "somebody else", id + 100_000, 4, &name, 2).await;
+    read(broker, &mut log, "all", &FetchRequest { isolation_level: 1, ..fetch(producer.topic.1, &[(0, 0)]) }).await;
+    assert_eq!(
+        log.0,
+        "no producer: UNKNOWN_SERVER_ERROR
+no epoch: UNKNOWN_SERVER_ERROR
+no topic: UNKNOWN_TOPIC_OR_PARTITION
+the epoch of now, in version 2: INVALID_PRODUCER_EPOCH
+the epoch of now: NONE
+again: NONE
+a new epoch: NONE
+an epoch of before: INVALID_PRODUCER_EPOCH
+somebody else: NONE
+all: NONE 0[0-0 1-1 2-2 3-3 4-4]5/5/0x[0]
 "
     );
 }

@@ -169,12 +169,14 @@ cases! {
     commits::commits_that_are_refused;
     commits::offsets_are_read_back;
     commits::offsets_are_deleted;
+    commits::offsets_of_topics_that_are_deleted;
     classic::members_join_and_the_leader_assigns;
     classic::what_members_say_wrong;
     classic::static_members_of_the_classic_protocol_come_back;
     logs::fetches_are_bounded;
     logs::sessions_of_fetches;
     logs::open_and_aborted_transactions_are_told;
+    logs::markers_that_brokers_write;
     logs::offsets_are_found_and_records_deleted;
     transactional_offsets::offsets_count_when_their_transaction_is_committed;
     transactional_offsets::transactional_commits_that_are_refused;

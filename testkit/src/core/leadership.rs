@@ -261,7 +261,8 @@ impl Cluster {
     }
 
     fn coordinators_now(&self) -> Vec<(std::sync::Arc<str>, Option<i32>)> {
-        let consumers = self.consumers.consumer.keys().map(|id| id.as_str().into());
+        let consumers =
+            self.consumers.consumer.keys().chain(self.consumers.classic.keys()).map(|id| id.as_str().into());
         let groups = self.groups.iter().map(|(id, _)| id.clone()).chain(consumers);
         groups.map(|id| (id.clone(), self.coordinator(&id))).collect()
     }
@@ -284,6 +285,7 @@ impl Cluster {
                 member.session_timer = Some(self.timers.schedule(due, session));
             }
         }
+        self.hand_over_classic(now, group);
         let due = now + self.group_config(group).consumer_membership().session_timeout;
         let members = self.consumers.consumer.get_mut(group).into_iter().flat_map(|group| &mut group.members);
         for (id, member) in members {

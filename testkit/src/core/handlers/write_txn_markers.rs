@@ -28,6 +28,9 @@ pub(crate) fn handle(
         let topics = asked.topics.iter().map(|topic| {
             let partitions = topic.partition_indexes.iter().map(|&partition_index| {
                 let led = cluster.led(cx.node, &topic.name, partition_index, -1);
+                // As Kafka, which fails over a negative number only when it writes.
+                let is_none = asked.producer_id < 0 || asked.producer_epoch < 0;
+                let led = if is_none { led.and(Err(ErrorCode::UNKNOWN_SERVER_ERROR)) } else { led };
                 let ended = led.and_then(|id| match written.insert((asked.producer_id, id)) {
                     true => cluster.end_transaction_in(id, marker),
                     false => Err(ErrorCode::INVALID_PRODUCER_EPOCH),

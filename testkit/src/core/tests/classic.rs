@@ -172,6 +172,22 @@ fn a_member_that_does_not_ask_for_its_assignment_is_left_behind() {
 }
 
 #[test]
+fn who_waits_is_sent_to_the_coordinator_that_takes_over() {
+    let mut rig = Rig::with_nodes(2, &[("group.initial.rebalance.delay.ms", "0")], &[]);
+    rig.cluster.move_coordinator(rig.now, READERS, 1).unwrap();
+    let first = group_of_one(&mut rig);
+    rig.advance(Duration::from_secs(9));
+    assert_eq!(begin(&mut rig, 2, ""), None);
+    rig.cluster.move_coordinator(rig.now, READERS, 2).unwrap();
+    let (connection, told) = joined(&mut rig);
+    assert_eq!((connection, told.error_code), (2, ErrorCode::NOT_COORDINATOR));
+    // Its session began anew.
+    rig.advance(Duration::from_secs(9));
+    assert_eq!(rig.cluster.poll(rig.now), None);
+    assert_eq!(begin(&mut rig, 201, &first), None);
+}
+
+#[test]
 fn an_id_that_nobody_joins_with_is_forgotten() {
     let mut rig = rig();
     let asked = rig.call_version(1, 9, &join(""));

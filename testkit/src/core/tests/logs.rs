@@ -169,6 +169,7 @@ fn committed_reading_ends_at_the_first_open_transaction_and_is_told_what_was_abo
     // A producer that is in no transaction has a marker all the same, and is not open.
     assert_eq!(mark(&mut rig, 7, false, 0), ErrorCode::NONE);
     assert_eq!(committed(&mut rig, 6), "0[6-6]7/7");
+    assert_eq!(mark(&mut rig, -1, false, 0), ErrorCode::UNKNOWN_SERVER_ERROR);
     // Since version 2 each end has another epoch.
     assert_eq!(mark(&mut rig, 7, false, 2), ErrorCode::INVALID_PRODUCER_EPOCH);
 }

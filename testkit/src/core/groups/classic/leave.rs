@@ -5,7 +5,7 @@ use std::time::Instant;
 use ackflow_protocol::messages::join_group::JoinGroupResponse;
 use ackflow_protocol::wire::ErrorCode;
 
-use super::ClassicState;
+use super::{ClassicMember, ClassicState};
 use crate::core::Cluster;
 
 impl Cluster {
@@ -51,6 +51,26 @@ impl Cluster {
             self.arm_classic(now, group_id, id);
         } else {
             self.lose_member(now, group_id, id);
+        }
+    }
+
+    /// Another node coordinates a group: who waits has to ask there, and each member has a whole session.
+    pub(crate) fn hand_over_classic(&mut self, now: Instant, group_id: &str) {
+        let Some(group) = self.consumers.classic.get_mut(group_id) else { return };
+        let waits = |member: &mut ClassicMember| (member.joins.take(), member.syncs.take());
+        let waiting: Vec<_> = group.members.values_mut().map(waits).collect();
+        let ids: Vec<String> = group.members.keys().cloned().collect();
+        for (joins, syncs) in waiting {
+            let error_code = ErrorCode::NOT_COORDINATOR;
+            if let Some(joins) = joins {
+                self.answer(now, joins, &JoinGroupResponse { error_code, ..JoinGroupResponse::default() });
+            }
+            if let Some(syncs) = syncs {
+                self.refuse_sync(now, syncs, error_code);
+            }
+        }
+        for id in ids {
+            self.arm_classic(now, group_id, &id);
         }
     }
 
