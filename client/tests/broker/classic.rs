@@ -156,6 +156,9 @@ pub(super) async fn what_members_say_wrong(broker: &Broker) {
     code(&mut log, "too short a session", JoinGroupRequest { session_timeout_ms: 1, ..join(&group, "") }).await;
     code(&mut log, "no class", JoinGroupRequest { protocol_type: String::new(), ..join(&group, "") }).await;
     code(&mut log, "no protocol", JoinGroupRequest { protocols: Vec::new(), ..join(&group, "") }).await;
+    let listed = broker.call(&ListGroupsRequest::default()).await.groups;
+    // A join that is refused makes a group all the same.
+    log.say("is listed", listed.iter().any(|listed| listed.group_id == group));
     let member = enter(broker, &group).await;
     code(&mut log, "unknown", join(&group, "m")).await;
     code(&mut log, "another class", JoinGroupRequest { protocol_type: "other".to_owned(), ..join(&group, "") }).await;
@@ -192,6 +195,7 @@ a member of no group: UNKNOWN_MEMBER_ID
 too short a session: INVALID_SESSION_TIMEOUT
 no class: INCONSISTENT_GROUP_PROTOCOL
 no protocol: INCONSISTENT_GROUP_PROTOCOL
+is listed: true
 unknown: UNKNOWN_MEMBER_ID
 another class: INCONSISTENT_GROUP_PROTOCOL
 another protocol: INCONSISTENT_GROUP_PROTOCOL

@@ -111,6 +111,10 @@ pub(super) async fn heartbeats_that_are_refused(broker: &Broker) {
     refused(broker, &mut log, "no group", &stay(&group, "m", 1)).await;
     let leave = stay(&group, "m", -1);
     refused(broker, &mut log, "no group to leave", &leave).await;
+    let odd =
+        ConsumerGroupHeartbeatRequest { subscribed_topic_regex: Some("(".to_owned()), ..join(&group, "m", &[&topic]) };
+    refused(broker, &mut log, "no expression", &odd).await;
+    refused(broker, &mut log, "still no group", &stay(&group, "m", 1)).await;
     let mut member = Member::join(broker, &group, "m", (&topic, id)).await;
     member.until(1).await;
     refused(broker, &mut log, "unknown member", &stay(&group, "n", 1)).await;
@@ -144,6 +148,8 @@ pub(super) async fn heartbeats_that_are_refused(broker: &Broker) {
         log.0,
         "no group: GROUP_ID_NOT_FOUND
 no group to leave: GROUP_ID_NOT_FOUND
+no expression: INVALID_REGULAR_EXPRESSION
+still no group: GROUP_ID_NOT_FOUND
 unknown member: UNKNOWN_MEMBER_ID
 unknown member leaves: UNKNOWN_MEMBER_ID
 later epoch: FENCED_MEMBER_EPOCH

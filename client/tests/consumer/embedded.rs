@@ -1,5 +1,7 @@
 //! The same on the embedded broker, which has to do what Kafka does.
 
+use std::time::Duration;
+
 use ackflow_client::consumer::Consumer;
 use ackflow_testkit::EmbeddedBroker;
 use ackflow_testkit::core::{FaultAction, FaultRule};
@@ -113,4 +115,48 @@ async fn partitions_of_a_member_that_is_killed_go_to_the_others_from_what_it_com
     assert_eq!(kept.map(|kept| kept.offset), Some(5));
     victim.close(TIMEOUT).await.unwrap();
     other.close(TIMEOUT).await.unwrap();
+}
+
+/// Nodes die and come back, and leaders and coordinators move, while two members read and commit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_out_of_order_while_nodes_die_and_leaders_and_coordinators_move() {
+    let broker = EmbeddedBroker::builder().fast().nodes(3).start().await.unwrap();
+    choose(&broker);
+    let (topic, group) = (topic("storm", 6).await, "group".to_owned());
+    let (mut one, mut two) = (member(&group), member(&group));
+    one.subscribe([&topic]).unwrap();
+    two.subscribe([&topic]).unwrap();
+    let mut seen = [0; 6];
+    for round in 0..6 {
+        for index in 0..6 {
+            produce(&topic, index, round * 10, 10).await;
+        }
+        match round {
+            1 => broker.move_leader(&topic, 0, 2).await.unwrap(),
+            2 => broker.move_coordinator(&group, 3).await.unwrap(),
+            3 => broker.kill_node(3, Duration::from_millis(100)).await.unwrap(),
+            4 => broker.start_node(3).await.unwrap(),
+            5 => broker.elect_preferred_leaders().await.unwrap(),
+            _ => {}
+        }
+        let end = (round + 1) * 10;
+        eventually("all records of the round", async || {
+            let (first, second) = tokio::join!(one.poll(MOMENT), two.poll(MOMENT));
+            for record in first.unwrap().iter().chain(&second.unwrap()) {
+                let record = record.unwrap();
+                let next = &mut seen[usize::try_from(record.partition).unwrap()];
+                // What was not committed before its member lost it comes again, in order too.
+                assert!(record.offset <= *next, "{} after {next} of partition {}", record.offset, record.partition);
+                *next = record.offset.max(*next - 1) + 1;
+            }
+            let (first, second) = tokio::join!(one.commit(), two.commit());
+            first.and(second).ok().filter(|_| seen.iter().all(|next| *next == end))
+        })
+        .await;
+    }
+    let all: Vec<_> = (0..6).map(|index| partition(&topic, index)).collect();
+    let kept = one.committed(all).await.unwrap();
+    assert!(kept.values().all(|kept| kept.as_ref().is_some_and(|kept| kept.offset == 60)), "{kept:?}");
+    one.close(TIMEOUT).await.unwrap();
+    two.close(TIMEOUT).await.unwrap();
 }

@@ -136,13 +136,19 @@ fn heartbeat(
         Some(GroupKind::Classic) => classic.is_none_or(|group| group.members.is_empty() && group.pending_is_empty()),
         Some(GroupKind::Consumer | GroupKind::Share) => false,
     };
-    if is_free && request.member_epoch == JOIN_EPOCH {
-        cluster.forget_classic(group_id);
+    let is_new = is_free && request.member_epoch == JOIN_EPOCH;
+    if is_new {
         cluster.consumers.consumer.entry(group_id.clone()).or_default();
     }
     let group = cluster.consumers.consumer.get_mut(group_id).ok_or_else(|| not_found(group_id, kind))?;
-    let Heartbeated { member_epoch, assignment, replaced } =
-        group.heartbeat(cx.now, group_id, settings, &cluster.topics, &heartbeat)?;
+    let heartbeated = group.heartbeat(cx.now, group_id, settings, &cluster.topics, &heartbeat);
+    match (is_new, &heartbeated) {
+        (true, Ok(_)) => cluster.forget_classic(group_id),
+        // A join that is refused makes no group.
+        (true, Err(_)) => _ = cluster.consumers.consumer.remove(group_id),
+        (false, _) => {}
+    }
+    let Heartbeated { member_epoch, assignment, replaced } = heartbeated?;
     if let Some(replaced) = replaced {
         cluster.cancel_timers(replaced);
     }
