@@ -7,6 +7,7 @@ mod classic;
 mod commits;
 mod logs;
 mod members;
+mod share;
 #[path = "../support/mod.rs"]
 mod support;
 mod transactional_offsets;
@@ -178,6 +179,7 @@ cases! {
     logs::open_and_aborted_transactions_are_told;
     logs::markers_that_brokers_write;
     logs::offsets_are_found_and_records_deleted;
+    share::share_groups_read_what_is_committed;
     transactional_offsets::offsets_count_when_their_transaction_is_committed;
     transactional_offsets::transactional_commits_that_are_refused;
     transactions::a_producer_that_comes_back_gets_another_epoch;

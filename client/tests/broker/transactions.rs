@@ -57,6 +57,14 @@ impl<'a> Producer<'a> {
         self.write_as(13, self.producer_id, self.epoch, sequence).await
     }
 
+    /// Writes one record to partition 0 outside any transaction, as somebody else.
+    pub(super) async fn plain(&self) {
+        let mut builder = BatchBuilder::new(BatchOptions::default());
+        builder.try_append(now_ms(), None, Some(b"value"), []).unwrap();
+        let request = ProduceRequest { transactional_id: None, ..self.request(builder.build().unwrap()) };
+        assert_eq!(self.send(13, &request).await, ErrorCode::NONE);
+    }
+
     async fn write_as(&self, version: i16, producer_id: i64, epoch: i16, sequence: i32) -> ErrorCode {
         let request = self.request(record(producer_id, epoch, sequence));
         self.send(version, &request).await
@@ -137,12 +145,16 @@ impl<'a> Producer<'a> {
     }
 }
 
+fn now_ms() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_millis()).unwrap()
+}
+
 fn record(producer_id: i64, producer_epoch: i16, base_sequence: i32) -> Bytes {
     let options =
         BatchOptions { transactional: true, producer_id, producer_epoch, base_sequence, ..Default::default() };
     let mut builder = BatchBuilder::new(options);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
-    builder.try_append(i64::try_from(now).unwrap(), None, Some(b"value"), []).unwrap();
+    builder.try_append(now_ms(), None, Some(b"value"), []).unwrap();
     builder.build().unwrap()
 }
 
