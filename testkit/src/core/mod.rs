@@ -13,7 +13,8 @@
 //! - Start offsets are exact; Kafka shows the one of its last state write. Lag is exact in both.
 //! - An empty group id, and a batch size of 0 or less, are taken for what they are: Kafka answers the first with
 //!   UNKNOWN_SERVER_ERROR and the second with an empty range.
-//! - Of aborted transactions a fetch names those in its records; Kafka may name later ones of the same segment as well.
+//! - A log has no segments: a fetch reads on where Kafka's would end with one. Of aborted transactions it names those in its records; Kafka may name
+//!   later ones of the same segment as well.
 //! - Nobody follows: a fetch with a replica's id is answered as a consumer's is, and WriteTxnMarkers takes one marker a producer and partition.
 //! - A consumer group has its target at once and follows expressions at once; Kafka assigns in the background, and looks at expressions a little
 //!   later. Who gets which partition may differ where both are fair. Racks are kept and not looked at.
