@@ -9,9 +9,19 @@ use anyhow::{Context, Result};
 pub(crate) struct Journal(File);
 
 impl Journal {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    fn open(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         Ok(Self(file.with_context(|| format!("opening {}", path.display()))?))
+    }
+
+    /// Does this with a journal, which has the error too, if it fails.
+    pub(crate) async fn keep(path: &Path, work: impl AsyncFnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let mut journal = Self::open(path)?;
+        let result = work(&mut journal).await;
+        if let Err(error) = &result {
+            journal.note(&format!("error {error:#}"))?;
+        }
+        result
     }
 
     /// One write a line, so that a kill tears none.

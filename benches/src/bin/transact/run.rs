@@ -22,12 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> Result<()> {
-    let mut journal = Journal::open(&args.journal)?;
-    let result = transact(&args, &mut journal).await;
-    if let Err(error) = &result {
-        journal.note(&format!("error {error:#}"))?;
-    }
-    result
+    Journal::keep(&args.journal, async |journal| transact(&args, journal).await).await
 }
 
 async fn transact(args: &Args, journal: &mut Journal) -> Result<()> {
