@@ -86,7 +86,6 @@ async fn what_the_cluster_does_not_have_is_named() {
             "groups offsets g --from-file /dev/zero",
             "cannot read --from-file /dev/zero: it is longer than 67108864 bytes",
         ),
-        ("groups offsets g --type share --topic t --to-offset 1", "does not offer ListOffsets"),
         ("groups delete-offsets gone --topic t", "there is no group gone"),
         ("groups delete-offsets g --topic t:1", "forgets whole topics; use --topic t"),
         ("groups configs g --set share.islation.level=read_committed", "did you mean share.isolation.level?"),
