@@ -168,6 +168,8 @@ impl Admin {
             if let Some(answer) = retries.attempt(attempt).await? {
                 return Ok(answer);
             }
+            // A cluster that answers is there, though this broker of it is not.
+            retries = if self.pool.was_reached() { retries.reached(true) } else { retries };
         }
     }
 }

@@ -239,7 +239,8 @@ impl Pool {
         if self.was_reached() { within } else { within.min(self.0.config.unreached_patience()) }
     }
 
-    fn was_reached(&self) -> bool {
+    /// Whether any broker was ever connected to.
+    pub(crate) fn was_reached(&self) -> bool {
         self.0.reached.load(Ordering::Relaxed)
     }
 
