@@ -100,24 +100,20 @@ impl ConsumerMachine {
             return id;
         }
         let offsets = offsets.unwrap_or_else(|| self.handed_out(|_| true));
+        if let Some(fault) = below_zero(&offsets) {
+            let id = self.calls.next_id();
+            self.refuse(id, fault);
+            return id;
+        }
         self.commit_within(now, offsets, self.options.default_api_timeout, false)
     }
 
-    fn commit_within(&mut self, now: Instant, mut offsets: Offsets, timeout: Duration, is_own: bool) -> CallId {
+    fn commit_within(&mut self, now: Instant, offsets: Offsets, timeout: Duration, is_own: bool) -> CallId {
         let id = self.calls.next_id();
         // Also where there is nothing to commit: the next call would fail all the same.
         if self.group.is_none() {
             self.refuse(id, ConsumerFault::NoGroup);
             return id;
-        }
-        if let Some((partition, said)) = offsets.iter().find(|(_, said)| said.offset < 0) {
-            let fault = ConsumerFault::BelowZero { partition: partition.clone(), offset: said.offset };
-            if !is_own {
-                self.refuse(id, fault);
-                return id;
-            }
-            self.fault(fault);
-            offsets.retain(|_, said| said.offset >= 0);
         }
         if offsets.is_empty() {
             self.tell(ConsumerEvent::Answered { id, result: Ok(Answer::Committed(offsets)) });
@@ -171,9 +167,14 @@ impl ConsumerMachine {
         &mut self,
         now: Instant,
         partitions: &[TopicPartition],
-        said: Offsets,
+        mut said: Offsets,
         timeout: Duration,
     ) -> Option<CallId> {
+        // Before it is known whether there is anything to commit, which somebody waits for.
+        if let Some(fault) = below_zero(&said) {
+            self.fault(fault);
+            said.retain(|_, said| said.offset >= 0);
+        }
         let mut offsets = match self.options.auto_commit {
             Some(_) => self.uncommitted(|name| partitions.contains(name)),
             None => Offsets::new(),
@@ -420,6 +421,12 @@ impl Commit {
         }
         failed
     }
+}
+
+/// Why these cannot be committed, where one is no offset.
+fn below_zero(offsets: &Offsets) -> Option<ConsumerFault> {
+    let (partition, said) = offsets.iter().find(|(_, said)| said.offset < 0)?;
+    Some(ConsumerFault::BelowZero { partition: partition.clone(), offset: said.offset })
 }
 
 /// Whether the same commit may go well later. A stale epoch is one that the next heartbeat brings up to date.

@@ -317,8 +317,8 @@ fn without_a_group_nothing_can_be_committed() {
 }
 
 // Mutation: protocol/src/machine/consumer/commits.rs
-// - offsets.retain(|_, said| said.offset >= 0);
-// + offsets.retain(|_, said| said.offset >= i64::MIN);
+// - said.retain(|_, said| said.offset >= 0);
+// + said.retain(|_, said| said.offset >= i64::MIN);
 #[test]
 fn what_is_below_zero_is_refused_and_keeps_nothing_from_being_committed() {
     let mut rig = rig(false);
@@ -334,6 +334,24 @@ fn what_is_below_zero_is_refused_and_keeps_nothing_from_being_committed() {
     rig.serve();
     assert_eq!(rig.faults(), [&below_zero]);
     assert!(rig.closed && rig.cluster.committed.is_empty());
+}
+
+#[test]
+fn a_listener_that_commits_below_zero_gives_its_partitions_up_all_the_same() {
+    let mut rig = Rig::joined(&[1, 1], |options| options.auto_commit = None);
+    rig.cluster.reassign(&[0]);
+    rig.now += ms(5_000);
+    rig.drain();
+    let at = rig.sent.iter().position(|sent| is_heartbeat(&sent.request)).unwrap();
+    rig.serve_at(at);
+    let Some(Step::Revoke(id, _)) = rig.steps.pop_front() else { panic!("{:?}", rig.steps) };
+    let said = Offsets::from([(partition(1), OffsetAndMetadata::new(-1))]);
+    rig.machine.revoked(rig.now, id, said);
+    rig.drain();
+    rig.serve();
+    assert_eq!(rig.faults(), [&ConsumerFault::BelowZero { partition: partition(1), offset: -1 }]);
+    let held = rig.heartbeats().pop().unwrap().topic_partitions.clone().expect("it tells what it holds");
+    assert_eq!(held[0].partitions, [0]);
 }
 
 #[test]
