@@ -19,7 +19,7 @@ fn listed(sent: &Sent) -> Vec<i32> {
 }
 
 // Mutation: protocol/src/machine/share_consumer/schedule.rs
-// - self.lose_moved_partitions();
+// - node.ledger.fail_partition(topic_partition, error);
 // +
 #[test]
 fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nobody() {
@@ -40,6 +40,27 @@ fn row_03_acknowledgements_for_a_leader_that_moved_fail_here_and_are_sent_to_nob
     assert!(rig.log.iter().any(|sent| sent.node() == Some(2) && sent.epoch() == 0), "refetched from the new leader");
 }
 
+// Mutation: protocol/src/machine/share_consumer/schedule.rs
+// - self.lose_moved_partitions();
+// +
+#[test]
+fn row_03_a_leader_that_only_metadata_tells_of_is_told_nothing_of_what_the_old_one_acquired() {
+    let mut rig = Rig::joined_with(&[1], |options| options.metadata_max_age = ms(10_000));
+    rig.deliver(1, 0, 0, 9);
+    let session = rig.take().session;
+    (rig.leaders, rig.leader_epoch) = (vec![2], 6);
+    rig.sleep(ms(10_001));
+    rig.answer_group();
+    assert!(rig.events.iter().any(|event| matches!(event,
+        Event::PartitionLost { topic_partition, error: ErrorCode::NOT_LEADER_OR_FOLLOWER, .. } if *topic_partition == partition(0))));
+    let late = rig.acknowledge(session, partition(0), &[accept(0, 9)]);
+    assert_eq!(rig.result(late), Err(ErrorCode::NOT_LEADER_OR_FOLLOWER));
+    rig.polled();
+    rig.pass(ms(1_000));
+    assert!(rig.log.iter().all(|sent| sent.acks().is_empty()), "an acknowledgement was sent");
+    assert!(rig.log.iter().any(|sent| sent.node() == Some(2) && sent.epoch() == 0), "refetched from the new leader");
+}
+
 // Mutation: protocol/src/machine/share_consumer/node.rs
 // - || self.has_acks_of_others(now)
 // +
@@ -53,14 +74,19 @@ fn row_05_a_revoked_partition_is_forgotten_and_its_acknowledgement_does_not_brin
     let next = rig.take_heartbeat();
     rig.respond(&next, heartbeat(2, Some(&[(TOPIC, &[1])])));
     rig.pass(ms(50));
+    // A fetch is wanted, on which it could ride.
+    rig.polled();
     let ack = rig.acknowledge(session, partition(0), &[accept(0, 4)]);
     rig.pass(ms(500));
     assert_eq!(rig.result(ack), Ok(()));
-    // What the broker takes for part of the session, from every fetch.
+    // What the broker takes for part of the session, after every fetch.
     let mut members = BTreeSet::new();
+    let mut is_forgotten = false;
     for sent in rig.log.iter().filter(|sent| matches!(sent.request, ClientRequest::ShareFetch(_))) {
         members.extend(listed(sent));
         forgotten(sent).iter().for_each(|index| _ = members.remove(index));
+        is_forgotten |= forgotten(sent).contains(&0);
+        assert!(!is_forgotten || !members.contains(&0), "it is back: {sent:?}");
     }
     assert_eq!(members, [1].into());
     assert_eq!(rig.log.iter().filter(|sent| sent.node() == Some(1) && sent.epoch() == 0).count(), 1);
@@ -212,7 +238,9 @@ fn row_32_answers_that_cannot_be_read_are_told_once_and_make_no_loop() {
     let mut rig = Rig::joined(&[1]);
     let begun = rig.now;
     let mut fetches = 0;
-    while rig.now < begun + ms(5_000) {
+    // Long enough for the partition to be tried again.
+    while rig.now < begun + ms(100_000) {
+        rig.polled();
         if let Some(fetch) = rig.try_session(1) {
             fetches += 1;
             // The one that opens the session is small enough.
@@ -224,7 +252,8 @@ fn row_32_answers_that_cannot_be_read_are_told_once_and_make_no_loop() {
         rig.answer_group();
         rig.sleep(ms(1));
     }
-    assert_eq!(fetches, 2);
+    // Each time the one that opens the session, and the one that fails.
+    assert_eq!(fetches, 4);
     let errors = rig.errors();
     assert!(errors.len() == 1 && errors[0].to_string().contains("fetch.max.bytes") && !errors[0].fatal, "{errors:?}");
 }

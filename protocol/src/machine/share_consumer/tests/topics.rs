@@ -104,6 +104,11 @@ fn row_26_an_answer_by_id_may_leave_the_name_out_of_a_topic_that_is_known() {
     let assigned: Vec<_> =
         rig.last_assignment().unwrap().into_iter().map(|(name, id)| (name.to_string(), id)).collect();
     assert_eq!(assigned, [("topic".into(), partition(0)), ("topic".into(), partition(1))]);
+    let idle = rig.take_session(1);
+    rig.answer_well(&idle);
+    // What the answer by id said counts.
+    let fetch = rig.take_session(1);
+    assert_eq!(fetch.fetch().topics[0].partitions[0].partition_index, 1);
 }
 
 // Mutation: protocol/src/machine/metadata.rs
