@@ -54,12 +54,24 @@ pub fn check_all() -> Result<()> {
     check(&known_tests()?)
 }
 
-/// Sees that each recorded mutation makes its test fail.
+/// Sees that each recorded mutation makes its test fail, except those of these rows, which other checks try.
 ///
 /// # Errors
 /// As [`run`].
-pub fn notice_all() -> Result<()> {
-    notice(&known_tests()?)?.all_noticed()
+pub fn notice_all_but(rows: &[u32]) -> Result<()> {
+    let mut tests = known_tests()?;
+    tests.retain(|test| test.row.is_none_or(|row| !rows.contains(&row)));
+    notice(&tests)?.all_noticed()
+}
+
+/// Sees which of the mutations are noticed that are recorded beside the tests of these rows.
+///
+/// # Errors
+/// As [`notice_of`].
+pub(crate) fn notice_rows(rows: &[u32]) -> Result<Noticed> {
+    let mut tests = known_tests()?;
+    tests.retain(|test| test.row.is_some_and(|row| rows.contains(&row)));
+    notice(&tests)
 }
 
 /// Sees which of the mutations are noticed that are recorded beside the integration tests `target` of a package.
@@ -79,6 +91,11 @@ pub(crate) struct Noticed {
 }
 
 impl Noticed {
+    /// How many of how many were noticed.
+    pub(crate) fn figure(&self) -> String {
+        format!("{}/{}", self.all - self.unnoticed.len(), self.all)
+    }
+
     fn all_noticed(self) -> Result<()> {
         ensure!(self.unnoticed.is_empty(), "{} mutations were not noticed", self.unnoticed.len());
         Ok(())

@@ -8,12 +8,12 @@ use crate::kafka::Options;
 
 pub(super) const PROOF: Proof = Proof {
     name: "faults-net",
-    shows: "each public fault of connections and authentication has tests, each with a mutation of our code that it notices",
+    shows: "each public fault of connections and authentication has tests, each with a mutation of our code that is tried and noticed",
     run,
 };
 
 /// Section E of the catalogue.
-const ROWS: [u32; 7] = [61, 62, 63, 64, 65, 67, 75];
+pub(super) const ROWS: [u32; 7] = [61, 62, 63, 64, 65, 67, 75];
 
 fn run() -> Result<Verdict> {
     prove_on(&Options { fast: true, secure: true, ..Options::default() }, &ROWS, &[], Mutated::EachTest)

@@ -53,6 +53,11 @@ pub struct Proof {
     run: fn() -> Result<Verdict>,
 }
 
+/// The rows of the catalogue of faults whose mutations some proof tries.
+pub(crate) fn rows_tried() -> Vec<u32> {
+    [&faults_share::ROWS[..], &faults_codec::ROWS, &faults_txn::ROWS, &faults_net::ROWS].concat()
+}
+
 /// All claims.
 pub static ALL: &[Proof] = &[
     demo::PROOF,

@@ -22,7 +22,7 @@ fn run() -> Result<Verdict> {
         verdict.figure(&name, value);
     }
     let noticed = mutate::notice_of("testkit", "sim")?;
-    verdict.figure("mutations_noticed", format!("{}/{}", noticed.all - noticed.unnoticed.len(), noticed.all));
+    verdict.figure("mutations_noticed", noticed.figure());
     verdict.require(noticed.all >= MUTATIONS, format!("there are at least {MUTATIONS} planted mistakes"));
     verdict.require(noticed.unnoticed.is_empty(), format!("the runs notice {}", noticed.unnoticed.join(", ")));
     Ok(verdict)

@@ -1,12 +1,12 @@
 //! Rows of the catalogue of faults that other clients had: which have tests, and which of those have a mutation that
-//! makes them fail.
+//! makes them fail, and does.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
 use crate::kafka::{Cluster, Options};
-use crate::mutate::{KnownTest, known_tests, row};
+use crate::mutate::{self, KnownTest, known_tests, row};
 use crate::process;
 use crate::prove::verdict::Verdict;
 use crate::workspace::cargo;
@@ -16,7 +16,7 @@ use crate::workspace::cargo;
 pub(in crate::prove) enum Mutated {
     /// A test of each row.
     EachRow,
-    /// Each test that needs no broker.
+    /// Each test that needs no broker; and each of the mutations is tried, and noticed by its test.
     EachTest,
 }
 
@@ -57,6 +57,13 @@ pub(in crate::prove) fn prove_on(options: &Options, rows: &[u32], also: &[&str],
     }
     let without = without_mutation(rows, &of_rows, mutated);
     verdict.require(without.is_empty(), format!("a mutation is recorded for {}", without.join(", ")));
+    if mutated == Mutated::EachTest {
+        // The brokers have done their part.
+        drop(cluster);
+        let noticed = mutate::notice_rows(rows)?;
+        verdict.figure("noticed", noticed.figure());
+        verdict.require(noticed.unnoticed.is_empty(), format!("noticed: {}", noticed.unnoticed.join(", ")));
+    }
     Ok(verdict)
 }
 
