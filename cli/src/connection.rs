@@ -1,7 +1,7 @@
 //! How a command finds the cluster: the flags of Kafka's own tools.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ackflow_client::config::{LONGEST_SETTINGS, read_text};
 use ackflow_client::{Admin, ClientConfig, ClientError};
@@ -59,10 +59,8 @@ impl Connection {
     pub(crate) fn properties(&self) -> anyhow::Result<Properties> {
         let mut properties = Properties { values: BTreeMap::new(), file: None };
         if let Some(path) = &self.command_config {
-            let shown = path.display();
-            let text =
-                read_text(path, LONGEST_SETTINGS).with_context(|| format!("cannot read --command-config {shown}"))?;
-            properties.values = parse_properties(&text).with_context(|| format!("--command-config {shown}"))?;
+            let (values, text) = read_properties("--command-config", path)?;
+            properties.values = values;
             properties.file = Some((path.clone(), property_lines(&text)));
         }
         let flag = ("bootstrap.servers".to_owned(), self.bootstrap_server.clone());
@@ -83,6 +81,14 @@ impl Connection {
         properties.values.retain(|key, _| !OF_OTHER_CLIENTS.contains(&key.as_str()));
         Ok(Admin::new(properties.read(ClientConfig::from_properties)?))
     }
+}
+
+/// The properties of a file that a flag names, and its text.
+pub(crate) fn read_properties(flag: &str, path: &Path) -> anyhow::Result<(BTreeMap<String, String>, String)> {
+    let shown = path.display();
+    let text = read_text(path, LONGEST_SETTINGS).with_context(|| format!("cannot read {flag} {shown}"))?;
+    let values = parse_properties(&text).with_context(|| format!("{flag} {shown}"))?;
+    Ok((values, text))
 }
 
 /// The settings of Kafka's consumers and producers that its admin client does not have, and `retries`, which it has.

@@ -1,12 +1,12 @@
 //! `ackflow broker`: the embedded broker for any Kafka client.
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ackflow_testkit::EmbeddedBroker;
 use anyhow::Context;
 
-use crate::connection::key_value;
+use crate::connection::{key_value, read_properties};
 use crate::numbers::within;
 use crate::signals::Stop;
 use crate::stderr::tell;
@@ -14,11 +14,22 @@ use crate::stdout::say;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ackflow broker --listen 127.0.0.1:9092 --config num.partitions=3\n\n\
-    Everything is kept in memory and is gone when the broker ends.")]
+    Everything is kept in memory and is gone when the broker ends.\n\n\
+    With --listen SASL_SSL://127.0.0.1:9093 clients speak TLS and prove by PLAIN or SCRAM that they are one of --users; \
+    --config ssl.keystore.location=FILE names certificate and key in PEM, else the broker makes them and --certificate says where it writes \
+    what clients have to trust.")]
 pub(crate) struct Args {
-    /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9092")]
-    listen: SocketAddr,
+    /// The address to listen on, with SSL://, SASL_PLAINTEXT:// or SASL_SSL:// before it where clients speak so; port 0 takes a free one
+    #[arg(long, value_name = "[PROTOCOL://]HOST:PORT", default_value = "127.0.0.1:9092")]
+    listen: String,
+
+    /// A properties file of those who may come in by SASL: NAME=PASSWORD
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+
+    /// Where to write the broker's certificate, in PEM, for clients to trust
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
 
     /// The finalized share.version: 0 switches share groups off
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<i16>(0..=1), allow_negative_numbers = true)]
@@ -36,13 +47,22 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     let mut builder = EmbeddedBroker::builder()
-        .listen(args.listen.to_string())
+        .listen(&args.listen)
         .share_version(args.share_version)
         .transaction_version(args.transaction_version);
     for (key, value) in &args.config {
         builder = builder.config(key, value);
     }
+    if let Some(path) = &args.users {
+        for (name, password) in read_properties("--users", path)?.0 {
+            builder = builder.user(name, password);
+        }
+    }
     let broker = builder.start().await.with_context(|| format!("cannot start a broker on --listen {}", args.listen))?;
+    if let Some(path) = &args.certificate {
+        let certificate = broker.certificate().context("--certificate: without SSL in --listen there is none")?;
+        std::fs::write(path, certificate).with_context(|| format!("cannot write --certificate {}", path.display()))?;
+    }
     // Scripts read the address from the first line of stdout.
     say!("{}", broker.bootstrap_servers())?;
     tell!("ackflow: an embedded broker listens on {}; it keeps everything in memory", broker.bootstrap_servers());

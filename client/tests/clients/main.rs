@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod admin;
+#[cfg(feature = "graviola")]
+mod entry;
 mod java;
 mod producer;
 #[path = "../support/mod.rs"]

@@ -36,6 +36,8 @@ use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
 use ackflow_protocol::messages::offset_fetch::OffsetFetchRequest;
 use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
 use ackflow_protocol::messages::produce::ProduceRequest;
+use ackflow_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
+use ackflow_protocol::messages::sasl_handshake::SaslHandshakeRequest;
 use ackflow_protocol::messages::share_acknowledge::ShareAcknowledgeRequest;
 use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
 use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
@@ -65,10 +67,20 @@ pub enum Answer {
     Parked,
     /// The request wants no response (`acks=0`).
     Silent,
-    /// A fault: these bytes of the response, and then the end of the connection.
+    /// These bytes of the response, and then the end of the connection: a fault, or a client that does not come in.
     Cut(Bytes),
     /// The connection has to be closed; the text says why.
     Close(String),
+}
+
+impl Answer {
+    /// This answer, and then the end of the connection.
+    pub(super) fn and_close(self) -> Self {
+        match self {
+            Self::Reply(frame) => Self::Cut(frame),
+            other => other,
+        }
+    }
 }
 
 /// What a handler knows of a request besides its body.
@@ -114,6 +126,8 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<MetadataRequest>(),
         range::<FindCoordinatorRequest>(),
         range::<ListGroupsRequest>(),
+        // Tokens without requests around them, as with version 0, are for clients of before 2018.
+        (ApiKey::SASL_HANDSHAKE, 1..=SaslHandshakeRequest::NEWEST_STABLE),
         range::<ApiVersionsRequest>(),
         range::<CreateTopicsRequest>(),
         range::<DeleteTopicsRequest>(),
@@ -124,6 +138,7 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<CreatePartitionsRequest>(),
         range::<IncrementalAlterConfigsRequest>(),
         range::<DescribeClusterRequest>(),
+        range::<SaslAuthenticateRequest>(),
         range::<ShareGroupHeartbeatRequest>(),
         range::<ShareGroupDescribeRequest>(),
         range::<ShareFetchRequest>(),
@@ -198,6 +213,9 @@ impl Cluster {
             return Answer::Close("the connection was not announced, or has ended".to_owned());
         };
         let (node, client_host) = (peer.node, peer.host.clone());
+        if let Err(reason) = self.may_send(now, connection, header.request_api_key) {
+            return Answer::Close(reason);
+        }
         let cx = RequestContext {
             now,
             connection,
@@ -235,6 +253,8 @@ impl Cluster {
             ApiKey::METADATA => self.serve(cx, body, handlers::metadata::handle),
             ApiKey::FIND_COORDINATOR => self.serve(cx, body, handlers::find_coordinator::handle),
             ApiKey::LIST_GROUPS => self.serve(cx, body, handlers::list_groups::handle),
+            ApiKey::SASL_HANDSHAKE => self.read_body(cx, body, handlers::sasl_handshake::handle),
+            ApiKey::SASL_AUTHENTICATE => self.read_body(cx, body, handlers::sasl_authenticate::handle),
             ApiKey::API_VERSIONS => self.serve(cx, body, handlers::api_versions::handle),
             ApiKey::CREATE_TOPICS => self.serve(cx, body, handlers::create_topics::handle),
             ApiKey::DELETE_TOPICS => self.serve(cx, body, handlers::delete_topics::handle),

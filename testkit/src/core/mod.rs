@@ -23,6 +23,8 @@
 //! - A transaction is aborted as soon as its time is over; Kafka looks every 10 s. Markers are written before EndTxn is answered, unless a partition
 //!   has no leader. InitProducerId of two-phase commits (version 6) is not served, as Kafka does not by itself.
 //! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs, quotas or dead letter queues.
+//! - SASL takes tokens in requests alone (SaslHandshake from version 1 on), and has no Kerberos and no OAUTHBEARER; one protocol is spoken on all
+//!   listeners.
 
 pub(crate) mod clock;
 pub(crate) mod configs;
@@ -40,6 +42,7 @@ pub(crate) mod nodes;
 mod options;
 pub(crate) mod parked;
 mod random;
+mod sasl;
 pub(crate) mod share;
 #[cfg(test)]
 mod tests;
@@ -67,6 +70,8 @@ use nodes::Nodes;
 pub use options::{ClusterOptions, NodeOptions, OptionsError};
 use parked::{ParkedFetches, ParkedId, Waiting};
 use random::Random;
+pub use sasl::Users;
+use sasl::{Login, Mechanism, Sasl};
 use share::SharePartitions;
 use share::group::ShareGroups;
 
@@ -138,6 +143,8 @@ struct Peer {
     node: i32,
     /// Its address, as `ShareGroupDescribe` shows it.
     host: String,
+    /// How far it has come, where it has to prove who it is.
+    login: Option<Login>,
 }
 
 /// A Kafka cluster of one or more brokers, with all its data in memory. Replicas share one log, so none is ever behind.
@@ -150,6 +157,8 @@ pub struct Cluster {
     clock: Clock,
     random: Random,
     config: BrokerConfig,
+    /// Who may come in, unless anybody may.
+    sasl: Option<Sasl>,
     group_configs: BTreeMap<String, Values>,
     topics: Topics,
     transactions: Transactions,
@@ -198,6 +207,11 @@ impl Cluster {
         for (id, node) in (first..).zip(options.nodes) {
             nodes.add(id, node.host, node.port, node.rack);
         }
+        let sasl = options.sasl.map(|users| Sasl {
+            mechanisms: Mechanism::listed(config.text("sasl.enabled.mechanisms")),
+            max_session: Some(config.millis("connections.max.reauth.ms")).filter(|longest| !longest.is_zero()),
+            users,
+        });
         let mut random = Random::new(options.seed);
         let mut cluster = Self {
             nodes,
@@ -207,6 +221,7 @@ impl Cluster {
             clock: Clock::new(options.started, options.started_ms),
             random,
             config,
+            sasl,
             group_configs: options.group_configs,
             topics: Topics::default(),
             transactions: Transactions::default(),
@@ -236,11 +251,17 @@ impl Cluster {
         usize::try_from(self.config.int("socket.request.max.bytes")).unwrap_or(usize::MAX)
     }
 
+    /// A setting of the brokers, as text; empty where there is none.
+    pub(crate) fn broker_config(&self, name: &str) -> &str {
+        self.config.text(name)
+    }
+
     /// Takes a new connection to a node. `false` where the node does not run: then the connection has to be refused.
     pub fn connected(&mut self, connection: ConnectionId, node: i32, peer: std::net::IpAddr) -> bool {
         let is_running = self.nodes.is_running(node);
         if is_running {
-            self.connections.insert(connection, Peer { node, host: format!("/{peer}") });
+            let login = self.sasl.as_ref().map(|_| Login::default());
+            self.connections.insert(connection, Peer { node, host: format!("/{peer}"), login });
         }
         is_running
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::sasl::Users;
+
 /// What a [`Cluster`](super::Cluster) is made with.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
@@ -23,6 +25,9 @@ pub struct ClusterOptions {
     pub topics: Vec<(String, i32)>,
     /// The instant that [`started_ms`](Self::started_ms) is about.
     pub started: Instant,
+    /// Who may come in, where the listeners want SASL; `None` where anybody may. Which mechanisms are served and how long a session lasts say
+    /// `sasl.enabled.mechanisms` and `connections.max.reauth.ms` of [`configs`](Self::configs).
+    pub sasl: Option<Users>,
     /// Milliseconds since 1970 at [`started`](Self::started).
     pub started_ms: i64,
     /// Where random ids come from: the same seed gives the same ids.
@@ -57,6 +62,7 @@ impl ClusterOptions {
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
             topics: Vec::new(),
+            sasl: None,
             started,
             started_ms,
             seed: 0,

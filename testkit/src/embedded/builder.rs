@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::EmbeddedBroker;
-use crate::core::{Cluster, ClusterOptions, NodeOptions, OptionsError};
+use crate::core::{Cluster, ClusterOptions, NodeOptions, OptionsError, Users};
 use crate::server::Shell;
 use crate::server::owner::Owner;
+use crate::server::security_protocol::SecurityProtocol;
+use crate::server::tls::{Acceptor, ClientAuth, TlsOptions};
 
 /// Short times, as far as Kafka's bounds let them be: what makes a suite of tests fast.
 const FAST: &[(&str, &str)] = &[
@@ -39,6 +41,9 @@ const FAST: &[(&str, &str)] = &[
 #[derive(Debug, Clone)]
 pub struct EmbeddedBrokerBuilder {
     listen: String,
+    identity: Option<String>,
+    client_authorities: Option<String>,
+    users: Users,
     nodes: u16,
     topics: Vec<(String, i32)>,
     configs: BTreeMap<String, String>,
@@ -55,6 +60,24 @@ pub enum StartError {
     /// A setting or topic is not allowed.
     #[error(transparent)]
     Options(#[from] OptionsError),
+    /// The listener has no protocol of Kafka's.
+    #[error(
+        "listener {0:?}: a listener is HOST:PORT, or one of PLAINTEXT://, SSL://, SASL_PLAINTEXT:// and SASL_SSL:// with HOST:PORT after it"
+    )]
+    Listener(String),
+    /// A file that a setting names cannot be read.
+    #[error("{setting}={file}: {error}; name a file in PEM")]
+    File {
+        /// The setting.
+        setting: &'static str,
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// There is no TLS with these certificates.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {error}; choose another address, or port 0 for a free one")]
     Listen {
@@ -69,6 +92,9 @@ impl Default for EmbeddedBrokerBuilder {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:0".to_owned(),
+            identity: None,
+            client_authorities: None,
+            users: Users::default(),
             nodes: 1,
             topics: Vec::new(),
             configs: BTreeMap::new(),
@@ -100,9 +126,36 @@ impl EmbeddedBrokerBuilder {
 
     /// Listens on this address instead of a free port of 127.0.0.1. Of several nodes, each has the port after the one before; port 0 gives
     /// each a free one.
+    ///
+    /// With `SSL://`, `SASL_PLAINTEXT://` or `SASL_SSL://` before it, clients have to speak TLS (feature `tls`), or to prove by SASL that they are
+    /// one of the [`user`](Self::user)s, by one of `sasl.enabled.mechanisms` (PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512), and again within
+    /// `connections.max.reauth.ms`. Where nothing names a [`certificate`](Self::certificate) the broker makes one, which
+    /// [`EmbeddedBroker::certificate`] gives.
     #[must_use]
-    pub fn listen(mut self, addr: impl Into<String>) -> Self {
-        self.listen = addr.into();
+    pub fn listen(mut self, listener: impl Into<String>) -> Self {
+        self.listen = listener.into();
+        self
+    }
+
+    /// Shows clients this certificate, in PEM: its chain and its private key. `ssl.keystore.location` names a file of them.
+    #[must_use]
+    pub fn certificate(mut self, pem: impl Into<String>) -> Self {
+        self.identity = Some(pem.into());
+        self
+    }
+
+    /// Has clients show a certificate that one of these authorities has signed, in PEM. `ssl.truststore.location` names a file of them, with
+    /// `ssl.client.auth=required` or `requested`.
+    #[must_use]
+    pub fn client_authorities(mut self, pem: impl Into<String>) -> Self {
+        self.client_authorities = Some(pem.into());
+        self
+    }
+
+    /// Adds a user, who may come in by SASL.
+    #[must_use]
+    pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
+        self.users.add(name, password);
         self
     }
 
@@ -166,6 +219,9 @@ impl EmbeddedBrokerBuilder {
     pub async fn start(self) -> Result<EmbeddedBroker, StartError> {
         let Self {
             listen,
+            identity,
+            client_authorities,
+            users,
             nodes,
             topics,
             mut configs,
@@ -180,7 +236,11 @@ impl EmbeddedBrokerBuilder {
                 configs.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
             }
         }
-        let listeners = bind_all(&listen, nodes).await?;
+        let (protocol, address) = match SecurityProtocol::split(&listen) {
+            Some((protocol, address)) => (protocol, address),
+            None => return Err(StartError::Listener(listen)),
+        };
+        let listeners = bind_all(address, nodes).await?;
         let (started, started_ms) = (Instant::now(), wall_millis());
         let mut cluster = Cluster::new(ClusterOptions {
             nodes: listeners.iter().map(|(addr, _)| advertised(*addr)).collect(),
@@ -189,9 +249,14 @@ impl EmbeddedBrokerBuilder {
             configs,
             group_configs,
             topics,
+            sasl: protocol.has_sasl().then_some(users),
             seed: RandomState::new().build_hasher().finish(),
             ..ClusterOptions::new(started, started_ms)
         })?;
+        let tls = match protocol.has_tls() {
+            true => Some(acceptor(&cluster, identity, client_authorities)?),
+            false => None,
+        };
         for (node, api, newest) in versions {
             cluster.limit_version(node, api, newest);
         }
@@ -199,6 +264,7 @@ impl EmbeddedBrokerBuilder {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let shell = Shell {
             max_frame: cluster.max_request_bytes(),
+            tls: tls.clone(),
             commands: commands.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -212,8 +278,36 @@ impl EmbeddedBrokerBuilder {
             owner.open(node, addr, listener);
         }
         tasks.spawn(owner.run(receiver, stop.clone()));
-        Ok(EmbeddedBroker { addrs, commands, tasks, stop, started, started_ms })
+        let certificate = tls.map(|tls| tls.chain().to_owned());
+        Ok(EmbeddedBroker { addrs, certificate, commands, tasks, stop, started, started_ms })
     }
+}
+
+/// TLS as the settings of the broker have it, and what the caller gave in their place.
+fn acceptor(
+    cluster: &Cluster,
+    identity: Option<String>,
+    client_authorities: Option<String>,
+) -> Result<Acceptor, StartError> {
+    let or_file = |given: Option<String>, setting: &'static str| match (given, cluster.broker_config(setting)) {
+        (None, "") => Ok(None),
+        (None, file) => std::fs::read_to_string(file).map(Some).map_err(|error| StartError::File {
+            setting,
+            file: file.to_owned(),
+            error,
+        }),
+        (given, _) => Ok(given),
+    };
+    let is_wanted = client_authorities.is_some();
+    let client_auth = match cluster.broker_config("ssl.client.auth") {
+        "required" => ClientAuth::Required,
+        "requested" => ClientAuth::Requested,
+        _ if is_wanted => ClientAuth::Required,
+        _ => ClientAuth::None,
+    };
+    let identity = or_file(identity, "ssl.keystore.location")?;
+    let client_authorities = or_file(client_authorities, "ssl.truststore.location")?;
+    Acceptor::new(TlsOptions { identity, client_authorities, client_auth }).map_err(StartError::Tls)
 }
 
 /// One listener a node.

@@ -22,7 +22,8 @@ pub use builder::{EmbeddedBrokerBuilder, StartError};
 
 /// A Kafka broker in this process, on a loopback port; or a cluster of several ([`EmbeddedBrokerBuilder::nodes`]).
 ///
-/// It keeps all data in memory until it stops, and answers what Kafka 4.4.0 answers. It serves producers (idempotent and
+/// It keeps all data in memory until it stops, and answers what Kafka 4.4.0 answers. Clients speak as they are, by TLS or by SASL
+/// ([`EmbeddedBrokerBuilder::listen`]). It serves producers (idempotent and
 /// transactional), metadata, topics, settings, consumers and their groups (KIP-848, and the classic protocol), and everything about
 /// share groups but the broker's dead letter queue.
 ///
@@ -32,6 +33,8 @@ pub use builder::{EmbeddedBrokerBuilder, StartError};
 pub struct EmbeddedBroker {
     /// By node.
     addrs: BTreeMap<i32, SocketAddr>,
+    /// In PEM, where there is TLS.
+    certificate: Option<String>,
     commands: UnboundedSender<Command>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -84,6 +87,12 @@ impl EmbeddedBroker {
     /// The address of the first node.
     pub fn addr(&self) -> SocketAddr {
         *self.addrs.values().next().expect("a cluster is made with at least one node")
+    }
+
+    /// The broker's certificate with its chain, in PEM, where its clients speak TLS. The one that it made for itself is what clients have to
+    /// trust (`ssl.truststore.location`, `ssl.truststore.certificates`).
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
     }
 
     /// Stops the broker and waits until its connections are closed. Cancel-safe: it stops all the same.

@@ -3,6 +3,8 @@
 mod connection;
 pub(crate) mod owner;
 mod reader;
+pub(crate) mod security_protocol;
+pub(crate) mod tls;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::core::ConnectionId;
 use connection::Connection;
 use owner::Command;
+use tls::Acceptor;
 
 /// How long the listener rests after it could not accept, for lack of file descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -25,6 +28,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Shell {
     /// `socket.request.max.bytes`.
     pub(crate) max_frame: usize,
+    /// TLS, where clients speak it.
+    pub(crate) tls: Option<Acceptor>,
     /// To the owner of the core.
     pub(crate) commands: UnboundedSender<Command>,
     /// Everything that runs.
@@ -55,8 +60,7 @@ pub(crate) async fn listen(listener: TcpListener, node: i32, shell: Shell, stop:
         if shell.commands.send(Command::Connected { id, node, peer: peer.ip(), replies: sender }).is_err() {
             return;
         }
-        let connection =
-            Connection { id, stream, max_frame: shell.max_frame, commands: shell.commands.clone(), replies };
-        shell.tasks.spawn(connection.run(shell.stop.clone()));
+        let connection = Connection { id, max_frame: shell.max_frame, commands: shell.commands.clone(), replies };
+        shell.tasks.spawn(connection.run(stream, shell.tls.clone(), shell.stop.clone()));
     }
 }

@@ -1,6 +1,7 @@
 //! Broker settings that mean something to the embedded broker. They are fixed when it is made.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use super::{ConfigDef, ConfigType, Valid, Values, def, find};
 
@@ -18,6 +19,11 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("log.message.timestamp.before.max.ms", ConfigType::Long, "9223372036854775807", Valid::AtLeast(0)),
     def("log.message.timestamp.after.max.ms", ConfigType::Long, "3600000", Valid::AtLeast(0)),
     def("log.cleanup.policy", ConfigType::List, "delete", Valid::OneOf(&["compact", "delete"])),
+    def("connections.max.reauth.ms", ConfigType::Long, "0", Valid::AtLeast(0)),
+    def("sasl.enabled.mechanisms", ConfigType::List, "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512", Valid::OneOf(MECHANISMS)),
+    def("ssl.client.auth", ConfigType::String, "none", Valid::OneOf(&["required", "requested", "none"])),
+    def("ssl.keystore.location", ConfigType::String, "", Valid::Any),
+    def("ssl.truststore.location", ConfigType::String, "", Valid::Any),
     def("transaction.max.timeout.ms", ConfigType::Int, "900000", Valid::AtLeast(1)),
     def("offset.metadata.max.bytes", ConfigType::Int, "4096", Valid::AtLeast(0)),
     def("group.initial.rebalance.delay.ms", ConfigType::Int, "3000", Valid::AtLeast(0)),
@@ -57,6 +63,9 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("group.share.max.share.sessions", ConfigType::Int, "2000", Valid::AtLeast(1)),
     def("group.share.assignors", ConfigType::List, "simple", Valid::OneOf(&["simple"])),
 ];
+
+/// Those of SASL that are served.
+const MECHANISMS: &[&str] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 
 /// A setting that has to lie between two others: least, value, most.
 const ORDERED: &[(&str, &str, &str)] = &[
@@ -167,6 +176,11 @@ impl BrokerConfig {
     /// The number that applies.
     pub(crate) fn int(&self, name: &str) -> i64 {
         self.text(name).trim().parse().unwrap_or_default()
+    }
+
+    /// The time that applies, of a setting in milliseconds.
+    pub(crate) fn millis(&self, name: &str) -> Duration {
+        Duration::from_millis(self.int(name).unsigned_abs())
     }
 
     /// Whether the setting is `true`.

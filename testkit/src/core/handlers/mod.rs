@@ -34,6 +34,8 @@ pub(super) mod offset_delete;
 pub(super) mod offset_fetch;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
+pub(super) mod sasl_authenticate;
+pub(super) mod sasl_handshake;
 pub(super) mod share_acknowledge;
 pub(super) mod share_fetch;
 pub(super) mod share_group_describe;

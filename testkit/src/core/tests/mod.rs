@@ -17,6 +17,7 @@ mod offsets;
 mod produce;
 mod reader;
 mod rig;
+mod sasl;
 mod sessions;
 mod topics;
 mod transactions;

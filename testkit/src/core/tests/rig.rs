@@ -16,7 +16,7 @@ use ackflow_protocol::wire::{
 };
 use bytes::Bytes;
 
-use crate::core::{Answer, Cluster, ClusterOptions, ConnectionId, NodeOptions, Output};
+use crate::core::{Answer, Cluster, ClusterOptions, ConnectionId, NodeOptions, Output, Users};
 
 /// The wall clock at the start, in ms.
 pub(super) const STARTED_MS: i64 = 1_700_000_000_000;
@@ -44,12 +44,24 @@ impl Rig {
 
     /// A rig of several nodes, from 1 on, on ports from 9092 on. Partition 0 is led by node 1.
     pub(super) fn with_nodes(nodes: u16, configs: &[(&str, &str)], group: &[(&str, &str)]) -> Self {
+        Self::of(nodes, configs, group, None)
+    }
+
+    /// A rig whose clients have to prove who they are, and its settings.
+    pub(super) fn with_users(users: &[(&str, &str)], configs: &[(&str, &str)]) -> Self {
+        let mut known = Users::default();
+        users.iter().for_each(|(user, password)| known.add(*user, *password));
+        Self::of(1, configs, &[], Some(known))
+    }
+
+    fn of(nodes: u16, configs: &[(&str, &str)], group: &[(&str, &str)], sasl: Option<Users>) -> Self {
         let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let now = Instant::now();
         let mut options = ClusterOptions::new(now, STARTED_MS);
         options.nodes = (1..=nodes).map(|node| NodeOptions::local(9091 + node)).collect();
         options.topics = vec![(TOPIC.to_owned(), 3)];
         options.configs = pairs(configs);
+        options.sasl = sasl;
         let mut values: std::collections::BTreeMap<String, String> = pairs(group);
         values.entry("share.auto.offset.reset".to_owned()).or_insert_with(|| "earliest".to_owned());
         options.group_configs.insert(GROUP.to_owned(), values);
@@ -143,7 +155,7 @@ pub(super) fn batch(records: usize, timestamp: i64) -> Bytes {
     builder.build().unwrap()
 }
 
-fn decode<R: Request>(frame: Bytes, version: i16) -> R::Response {
+pub(super) fn decode<R: Request>(frame: Bytes, version: i16) -> R::Response {
     decode_response::<R::Response>(frame.slice(SIZE_LENGTH..), version).unwrap().1
 }
 
