@@ -90,6 +90,7 @@ fn steps(full: bool) -> Result<Vec<Step>> {
             "client without features",
             &["clippy", "-p", "ackflow-client", "--no-default-features", "--", "-D", "warnings"],
         ),
+        Step::cargo("broker without features", &["clippy", "-p", "ackflow-testkit", "--", "-D", "warnings"]),
         Step::cargo("documentation", &["doc", "--workspace", "--no-deps"]),
         Step::cargo("protocol with all features", &["test", "-p", "ackflow-protocol", "--all-features"]),
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),

@@ -44,6 +44,8 @@ use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
+#[cfg(feature = "unstable-kip-1289")]
+use ackflow_protocol::messages::txn_share_acknowledge::TxnShareAcknowledgeRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, encode_response};
 use bytes::Bytes;
@@ -51,8 +53,12 @@ use bytes::Bytes;
 use super::faults::{self, Refused};
 use super::{Cluster, ConnectionId, handlers};
 
-/// The highest level of the feature `share.version` that is served.
-pub(super) const MAX_SHARE_VERSION: i16 = 1;
+/// The levels of the feature `share.version` that are served.
+#[cfg(not(feature = "unstable-kip-1289"))]
+pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1];
+/// The levels of the feature `share.version` that are served.
+#[cfg(feature = "unstable-kip-1289")]
+pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1, handlers::txn_share_acknowledge::SHARE_VERSION];
 
 /// The highest level of the feature `transaction.version`.
 pub(super) const MAX_TRANSACTION_VERSION: i16 = 2;
@@ -168,9 +174,18 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
 }
 
 impl Cluster {
+    /// The APIs that no Kafka has yet and that the levels of features ask for.
+    fn unstable(&self) -> Option<(ApiKey, RangeInclusive<i16>)> {
+        #[cfg(feature = "unstable-kip-1289")]
+        if self.share_version >= handlers::txn_share_acknowledge::SHARE_VERSION {
+            return Some((TxnShareAcknowledgeRequest::KEY, TxnShareAcknowledgeRequest::VERSIONS));
+        }
+        None
+    }
+
     /// What a node serves of it.
     pub(super) fn served_by(&self, node: i32) -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
-        served().filter_map(move |(key, versions)| {
+        served().chain(self.unstable()).filter_map(move |(key, versions)| {
             let newest = self.nodes.get(node).and_then(|node| node.newest.get(&key)).unwrap_or(versions.end());
             let versions = *versions.start()..=*newest.min(versions.end());
             (!versions.is_empty()).then_some((key, versions))
@@ -290,6 +305,8 @@ impl Cluster {
             ApiKey::SYNC_GROUP => self.read_body(cx, body, handlers::sync_group::handle),
             ApiKey::HEARTBEAT => self.serve(cx, body, handlers::heartbeat::handle),
             ApiKey::LEAVE_GROUP => self.serve(cx, body, handlers::leave_group::handle),
+            #[cfg(feature = "unstable-kip-1289")]
+            ApiKey::TXN_SHARE_ACKNOWLEDGE => self.serve(cx, body, handlers::txn_share_acknowledge::handle),
             ApiKey::DESCRIBE_GROUPS => self.serve(cx, body, handlers::describe_groups::handle),
             _ => Answer::Close(format!("{key} is not served")),
         }

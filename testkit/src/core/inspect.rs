@@ -35,6 +35,16 @@ pub enum ShareRecordState {
         /// When its lock runs out.
         deadline: Instant,
     },
+    /// Acknowledged by a member in a transaction that has not ended (KIP-1289, state TX_PENDING).
+    #[cfg(feature = "unstable-kip-1289")]
+    Pending {
+        /// The member.
+        member: Arc<str>,
+        /// The producer whose transaction it is.
+        producer_id: i64,
+        /// Its epoch.
+        producer_epoch: i16,
+    },
     /// Accepted.
     Acknowledged,
     /// Rejected, a gap, or delivered too often.
@@ -69,6 +79,12 @@ impl Cluster {
                     RecordState::Acquired { member, deadline } => {
                         ShareRecordState::Acquired { member: member.clone(), deadline: *deadline }
                     }
+                    #[cfg(feature = "unstable-kip-1289")]
+                    RecordState::Pending(staged) => ShareRecordState::Pending {
+                        member: staged.member.clone(),
+                        producer_id: staged.producer.id,
+                        producer_epoch: staged.producer.epoch,
+                    },
                     RecordState::Acknowledged => ShareRecordState::Acknowledged,
                     RecordState::Archived => ShareRecordState::Archived,
                 },

@@ -22,6 +22,9 @@
 //!   GROUP_ID_NOT_FOUND, and a member of the classic protocol INCONSISTENT_GROUP_PROTOCOL.
 //! - A transaction is aborted as soon as its time is over; Kafka looks every 10 s. Markers are written before EndTxn is answered, unless a partition
 //!   has no leader. InitProducerId of two-phase commits (version 6) is not served, as Kafka does not by itself.
+//! - Of acknowledgements in transactions (`share.version` 3, feature `unstable-kip-1289`) no Kafka knows: generation C of the draft KIP-1289 is followed. What
+//!   it leaves open: a member's epoch has to be its very epoch; what lies below the start of a share partition cannot be staged; an abort is a failed attempt, so
+//!   that it archives at the delivery limit; the markers of clients settle nothing, the coordinator's do; descriptions of transactions do not name share groups.
 //! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs, quotas or dead letter queues.
 //! - SASL takes tokens in requests alone (SaslHandshake from version 1 on), and has no Kerberos and no OAUTHBEARER; one protocol is spoken on all
 //!   listeners.
@@ -182,7 +185,7 @@ impl Cluster {
     /// # Errors
     /// [`OptionsError`], which names what is not allowed.
     pub fn new(options: ClusterOptions) -> Result<Self, OptionsError> {
-        if !(0..=dispatch::MAX_SHARE_VERSION).contains(&options.share_version) {
+        if !dispatch::SHARE_VERSIONS.contains(&options.share_version) {
             return Err(OptionsError::ShareVersion(options.share_version));
         }
         if !(0..=dispatch::MAX_TRANSACTION_VERSION).contains(&options.transaction_version) {

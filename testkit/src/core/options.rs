@@ -12,7 +12,8 @@ pub struct ClusterOptions {
     /// other one the next.
     pub nodes: Vec<NodeOptions>,
     /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932. Level 2, the broker's
-    /// dead letter queue (KIP-1191), is not served.
+    /// dead letter queue (KIP-1191), is not served. With the feature `unstable-kip-1289`, level 3 is the draft of KIP-1289,
+    /// acknowledgements in transactions, without that queue.
     pub share_version: i16,
     /// The finalized level of the feature `transaction.version`: with 2, each end of a transaction begins another epoch of its producer, and
     /// partitions become part of it by being written to (KIP-890).
@@ -98,9 +99,14 @@ pub enum OptionsError {
         reason: String,
     },
     /// The feature level is not served.
-    #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on")]
+    #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on{drafts}", drafts = of_drafts())]
     ShareVersion(i16),
     /// The feature level does not exist.
     #[error("transaction.version={0} does not exist: it is 0, 1 or 2")]
     TransactionVersion(i16),
+}
+
+/// The levels that only drafts know, in words.
+fn of_drafts() -> &'static str {
+    if cfg!(feature = "unstable-kip-1289") { ", 3 adds acknowledgements in transactions (KIP-1289)" } else { "" }
 }

@@ -173,7 +173,8 @@ impl EmbeddedBrokerBuilder {
         self
     }
 
-    /// The finalized level of the feature `share.version`: 0 is a broker without share groups.
+    /// The finalized level of the feature `share.version`: 0 is a broker without share groups. With the feature `unstable-kip-1289`, 3 is one that takes
+    /// acknowledgements into transactions, as generation C of the draft KIP-1289 has it; that may change or go in any release.
     #[must_use]
     pub fn share_version(mut self, level: i16) -> Self {
         self.share_version = level;

@@ -41,6 +41,8 @@ use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
+#[cfg(feature = "unstable-kip-1289")]
+use ackflow_protocol::messages::txn_share_acknowledge::TxnShareAcknowledgeRequest;
 use ackflow_protocol::wire::frame::SIZE_LENGTH;
 use ackflow_protocol::wire::{ApiKey, Message, Request, RequestHeader, decode_response, encode_response};
 use bytes::Bytes;
@@ -84,9 +86,9 @@ impl Cluster {
 /// A response that says how long the client is throttled. Of a response that has no place for it, the response as it is.
 fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
     macro_rules! throttled {
-        ($($request:ty),* $(,)?) => {
+        ($($(#[$when:meta])* $request:ty),* $(,)?) => {
             match api {
-                $(key if key == <$request>::KEY => {
+                $($(#[$when])* key if key == <$request>::KEY => {
                     let decoded = decode_response::<<$request as Request>::Response>(frame.slice(SIZE_LENGTH..), version);
                     decoded.ok().and_then(|(header, mut response)| {
                         response.throttle_time_ms = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
@@ -137,6 +139,8 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         HeartbeatRequest,
         LeaveGroupRequest,
         DescribeGroupsRequest,
+        #[cfg(feature = "unstable-kip-1289")]
+        TxnShareAcknowledgeRequest,
     );
     throttled.unwrap_or(frame)
 }

@@ -412,6 +412,8 @@ impl World {
                 RecordEvent::Accepted | RecordEvent::Gap | RecordEvent::Rejected => true,
                 RecordEvent::Failed { archived, .. } => archived,
                 RecordEvent::Acquired | RecordEvent::Renewed | RecordEvent::Forgotten => false,
+                #[cfg(feature = "unstable-kip-1289")]
+                RecordEvent::Staged => false,
             };
             for offset in change.change.first..=change.change.last {
                 let record = (change.topic_id, change.partition, offset);

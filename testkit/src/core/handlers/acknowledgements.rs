@@ -50,17 +50,15 @@ pub(crate) fn acknowledge(
         return Err((code, None));
     }
     cluster.topics.log(partition).map_err(|code| (code, None))?;
-    check(ranges, rules)?;
+    let highest = if rules.version >= RENEW_SINCE { RENEW } else { RENEW - 1 };
+    check(ranges, |kind| (0..=highest).contains(&kind) && (rules.is_renew_ack || kind != RENEW))?;
     if !cluster.topics.is_led_by(partition, cx.node) {
         return Err((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None));
     }
     let limits = cluster.group_config(group).limits();
     let entry = cluster.share_partitions.get_mut(group, partition);
     let entry = entry.ok_or((ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, None))?;
-    let more = entry.partition.acknowledge(cx.now, &limits, member, ranges).map_err(|error| match error {
-        AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
-        AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
-    })?;
+    let more = entry.partition.acknowledge(cx.now, &limits, member, ranges).map_err(refusal)?;
     if more {
         cluster.woken.insert(partition);
     }
@@ -68,9 +66,16 @@ pub(crate) fn acknowledge(
     Ok(())
 }
 
-/// Checks the shape: ranges that ascend, and as many types as they need.
-fn check(ranges: &[AcknowledgementRange<'_>], rules: AcknowledgeRules) -> AcknowledgeOutcome {
-    let highest = if rules.version >= RENEW_SINCE { RENEW } else { RENEW - 1 };
+/// What a refusal is answered with.
+pub(super) fn refusal(error: AcknowledgeError) -> (ErrorCode, Option<String>) {
+    match error {
+        AcknowledgeError::RecordState(message) => (ErrorCode::INVALID_RECORD_STATE, Some(message.to_owned())),
+        AcknowledgeError::Request(message) => (ErrorCode::INVALID_REQUEST, Some(message.to_owned())),
+    }
+}
+
+/// Checks the shape: ranges that ascend, and as many types as they need, all of them allowed.
+pub(super) fn check(ranges: &[AcknowledgementRange<'_>], is_allowed: impl Fn(i8) -> bool) -> AcknowledgeOutcome {
     let mut previous_last = -1;
     for range in ranges {
         let offsets = range.last.checked_sub(range.first).and_then(|span| span.checked_add(1));
@@ -79,8 +84,7 @@ fn check(ranges: &[AcknowledgementRange<'_>], rules: AcknowledgeRules) -> Acknow
             && range.first >= previous_last
             && !range.types.is_empty()
             && (range.types.len() == 1 || i64::try_from(range.types.len()).ok() == offsets)
-            && range.types.iter().all(|kind| (0..=highest).contains(kind))
-            && (rules.is_renew_ack || !range.types.contains(&RENEW));
+            && range.types.iter().all(|kind| is_allowed(*kind));
         if !valid {
             return Err((ErrorCode::INVALID_REQUEST, None));
         }

@@ -6,13 +6,13 @@ use ackflow_protocol::messages::api_versions::{
 use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
 
 use crate::core::Cluster;
-use crate::core::dispatch::{Answer, MAX_SHARE_VERSION, MAX_TRANSACTION_VERSION, RequestContext};
+use crate::core::dispatch::{Answer, MAX_TRANSACTION_VERSION, RequestContext};
 
 /// The features: name, highest level, level.
 fn features(cluster: &Cluster) -> impl Iterator<Item = (&'static str, i16, i16)> {
     [
         ("group.version", MAX_GROUP_VERSION, MAX_GROUP_VERSION),
-        ("share.version", MAX_SHARE_VERSION, cluster.share_version),
+        ("share.version", cluster.share_version.max(1), cluster.share_version),
         ("transaction.version", MAX_TRANSACTION_VERSION, cluster.transaction_version),
     ]
     .into_iter()

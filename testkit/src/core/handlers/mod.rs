@@ -42,6 +42,8 @@ pub(super) mod share_group_describe;
 pub(super) mod share_group_heartbeat;
 pub(super) mod sync_group;
 pub(super) mod txn_offset_commit;
+#[cfg(feature = "unstable-kip-1289")]
+pub(super) mod txn_share_acknowledge;
 pub(super) mod write_txn_markers;
 
 /// What anybody may do with the cluster, a topic and a group, as bits of Kafka's operation codes: there are no ACLs.

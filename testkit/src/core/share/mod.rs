@@ -69,6 +69,12 @@ impl SharePartitions {
         self.by_group.get_mut(group)?.get_mut(&partition).filter(|entry| entry.is_loaded)
     }
 
+    /// The share partition, whether the leader has it in memory or not.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(crate) fn stored_mut(&mut self, group: &str, partition: TopicIdPartition) -> Option<&mut SharePartition> {
+        self.by_group.get_mut(group)?.get_mut(&partition).map(|entry| &mut entry.partition)
+    }
+
     /// Loads the share partition; `start` gives the start offset of one that is new.
     pub(crate) fn load(&mut self, group: &Arc<str>, partition: TopicIdPartition, start: impl FnOnce() -> i64) {
         let partitions = self.by_group.entry(group.clone()).or_default();

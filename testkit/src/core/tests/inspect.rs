@@ -17,6 +17,8 @@ fn history(rig: &mut Rig) -> Vec<String> {
                     FailedAttempt::Released => "released",
                     FailedAttempt::LockExpired => "expired",
                     FailedAttempt::SessionEnded => "ended",
+                    #[cfg(feature = "unstable-kip-1289")]
+                    FailedAttempt::TransactionAborted => "aborted",
                 };
                 format!("{cause}{}", if archived { " archived" } else { "" })
             }

@@ -20,5 +20,7 @@ mod rig;
 mod sasl;
 mod sessions;
 mod topics;
+#[cfg(feature = "unstable-kip-1289")]
+mod transactional_acks;
 mod transactions;
 mod waiting;

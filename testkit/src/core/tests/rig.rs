@@ -68,6 +68,14 @@ impl Rig {
         Self { cluster: Cluster::new(options).unwrap(), now }
     }
 
+    /// A rig of several nodes at another level of `share.version`.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) fn at_share_version(level: i16, nodes: u16, group: &[(&str, &str)]) -> Self {
+        let mut rig = Self::with_nodes(nodes, &[], group);
+        rig.cluster.share_version = level;
+        rig
+    }
+
     pub(super) fn topic_id(&self, name: &str) -> Uuid {
         self.cluster.topics.by_name(name).unwrap().id
     }

@@ -32,6 +32,8 @@ impl Cluster {
                     offsets.end_transaction(marker.producer_id, commit);
                 }
             }
+            #[cfg(feature = "unstable-kip-1289")]
+            self.settle_shares(&id, marker);
             let (reachable, waiting): (BTreeSet<TopicIdPartition>, BTreeSet<TopicIdPartition>) =
                 partitions.into_iter().partition(|partition| self.can_be_written(*partition));
             for partition in reachable {

@@ -12,6 +12,8 @@ pub(crate) mod admit;
 mod end;
 mod init;
 mod markers;
+#[cfg(feature = "unstable-kip-1289")]
+mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -167,6 +169,9 @@ pub(crate) struct Transactions {
     next_producer_id: i64,
     /// The transactions that are decided and whose markers are not all written.
     unfinished: BTreeSet<String>,
+    /// By transactional id, the groups and partitions in which members acknowledge as part of the transaction (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    shares: BTreeMap<String, BTreeSet<(std::sync::Arc<str>, TopicIdPartition)>>,
 }
 
 impl Transactions {

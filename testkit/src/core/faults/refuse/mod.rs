@@ -52,6 +52,8 @@ use ackflow_protocol::messages::share_group_describe::{
 use ackflow_protocol::messages::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
 use ackflow_protocol::messages::sync_group::SyncGroupRequest;
 use ackflow_protocol::messages::txn_offset_commit::TxnOffsetCommitRequest;
+#[cfg(feature = "unstable-kip-1289")]
+use ackflow_protocol::messages::txn_share_acknowledge::TxnShareAcknowledgeRequest;
 use ackflow_protocol::messages::write_txn_markers::WriteTxnMarkersRequest;
 use ackflow_protocol::wire::{ApiKey, ErrorCode, Message, Request};
 use bytes::Bytes;
@@ -62,9 +64,9 @@ use crate::core::dispatch::{Answer, RequestContext};
 /// no error but those of its partitions, and is not answered here.
 pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_code: ErrorCode) -> Answer {
     macro_rules! refusals {
-        ($($request:ty => $refusal:expr,)*) => {
+        ($($(#[$when:meta])* $request:ty => $refusal:expr,)*) => {
             match key {
-                $(key if key == <$request>::KEY => {
+                $($(#[$when])* key if key == <$request>::KEY => {
                     let refusal: fn($request, ErrorCode, i16) -> <$request as Request>::Response = $refusal;
                     match <$request>::from_bytes(body, cx.version) {
                         Ok(request) => cx.reply(&refusal(request, error_code, cx.version)),
@@ -117,6 +119,8 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ConsumerGroupHeartbeatRequest => groups::consumer_group_heartbeat,
         WriteTxnMarkersRequest => logs::write_txn_markers,
         DescribeProducersRequest => logs::describe_producers,
+        #[cfg(feature = "unstable-kip-1289")]
+        TxnShareAcknowledgeRequest => transactions::txn_share_acknowledge,
     }
 }
 

@@ -13,6 +13,8 @@ use ackflow_protocol::messages::list_transactions::{ListTransactionsRequest, Lis
 use ackflow_protocol::messages::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic,
 };
+#[cfg(feature = "unstable-kip-1289")]
+use ackflow_protocol::messages::txn_share_acknowledge::{TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse};
 use ackflow_protocol::wire::ErrorCode;
 
 pub(super) fn add_partitions_to_txn(
@@ -64,4 +66,13 @@ pub(super) fn describe_transactions(
 
 pub(super) fn list_transactions(_: ListTransactionsRequest, error_code: ErrorCode, _: i16) -> ListTransactionsResponse {
     ListTransactionsResponse { error_code, ..Default::default() }
+}
+
+#[cfg(feature = "unstable-kip-1289")]
+pub(super) fn txn_share_acknowledge(
+    _: TxnShareAcknowledgeRequest,
+    error_code: ErrorCode,
+    _: i16,
+) -> TxnShareAcknowledgeResponse {
+    TxnShareAcknowledgeResponse { error_code, ..Default::default() }
 }

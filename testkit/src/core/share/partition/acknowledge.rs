@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+#[cfg(feature = "unstable-kip-1289")]
+use super::Staged;
 use super::{
     FailedAttempt, InFlightBatch, RecordChange, RecordEvent, RecordState, ShareLimits, SharePartition, end_attempt,
 };
+#[cfg(feature = "unstable-kip-1289")]
+use crate::core::transactions::Producer;
 
 /// The acknowledgement of one range of offsets.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +85,7 @@ impl SharePartition {
     }
 
     /// Applies one range to copies of the batches that it touches.
-    fn acknowledge_range(
+    pub(super) fn acknowledge_range(
         &self,
         change: &mut Change<'_>,
         range: &AcknowledgementRange<'_>,
@@ -125,20 +129,23 @@ impl SharePartition {
 }
 
 /// Acknowledgements checked so far, kept apart until all of them are.
-struct Change<'a> {
-    now: Instant,
-    limits: &'a ShareLimits,
-    member: &'a str,
-    batches: BTreeMap<i64, InFlightBatch>,
-    effects: Effects,
+pub(super) struct Change<'a> {
+    pub(super) now: Instant,
+    pub(super) limits: &'a ShareLimits,
+    pub(super) member: &'a str,
+    pub(super) batches: BTreeMap<i64, InFlightBatch>,
+    pub(super) effects: Effects,
 }
 
 /// What acknowledgements do besides changing states.
 #[derive(Default)]
-struct Effects {
-    renewed: Vec<(i64, i64)>,
-    changes: Vec<RecordChange>,
-    released: bool,
+pub(super) struct Effects {
+    pub(super) renewed: Vec<(i64, i64)>,
+    pub(super) changes: Vec<RecordChange>,
+    pub(super) released: bool,
+    /// Whose transaction decides when it ends, where one does.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) staging: Option<Producer>,
 }
 
 impl Effects {
@@ -154,9 +161,17 @@ impl Effects {
         if kind == RENEW && !limits.renew_enabled {
             return Err(AcknowledgeError::RecordState("Renewing acquisition locks is not enabled for the group."));
         }
+        #[cfg(feature = "unstable-kip-1289")]
+        let staging = self.staging;
         batch.update(first, last, |run| {
             let RecordState::Acquired { member, deadline } = &mut run.state else { return };
             let member = member.clone();
+            #[cfg(feature = "unstable-kip-1289")]
+            if let Some(producer) = staging {
+                self.changes.push(run.change(member.clone(), RecordEvent::Staged));
+                run.state = RecordState::Pending(Staged::new(member, producer, kind));
+                return;
+            }
             let (event, state) = match kind {
                 1 => (RecordEvent::Accepted, RecordState::Acknowledged),
                 2 => {

@@ -37,6 +37,9 @@ pub enum RecordEvent {
         /// Whether it was the last attempt.
         archived: bool,
     },
+    /// The member acknowledged it in a transaction, whose end decides (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    Staged,
     /// The broker forgot who holds it, and the attempt does not count: it is available with one delivery less.
     Forgotten,
 }
@@ -50,4 +53,7 @@ pub enum FailedAttempt {
     LockExpired,
     /// The share session ended that it was acquired in.
     SessionEnded,
+    /// The transaction was aborted in which it was acknowledged (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    TransactionAborted,
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+#[cfg(feature = "unstable-kip-1289")]
+use super::Staged;
 use super::{RecordChange, RecordEvent};
 
 /// What one record of a share partition is up to.
@@ -17,6 +19,9 @@ pub(crate) enum RecordState {
         /// When the lock runs out.
         deadline: Instant,
     },
+    /// Acknowledged in a transaction that is open (KIP-1289): whose end decides, and no lock ends it.
+    #[cfg(feature = "unstable-kip-1289")]
+    Pending(Staged),
     /// Done: accepted.
     Acknowledged,
     /// Done: rejected, a gap, or delivered too often.

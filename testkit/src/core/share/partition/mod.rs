@@ -12,11 +12,15 @@
 //!       '--release, lock timeout, session end---' | '--reject, gap------> Archived
 //!                  (below the delivery limit)     '--at the limit-------> Archived
 //! ```
+//!
+//! What is acknowledged in a transaction (KIP-1289, `stage.rs`) is pending in between, until the transaction ends.
 
 mod acknowledge;
 mod acquire;
 mod history;
 mod in_flight;
+#[cfg(feature = "unstable-kip-1289")]
+mod stage;
 mod withhold;
 
 use std::collections::BTreeMap;
@@ -27,6 +31,8 @@ pub(crate) use acquire::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
 pub use history::{FailedAttempt, RecordChange, RecordEvent};
 pub(crate) use in_flight::RecordState;
 use in_flight::{InFlightBatch, Run};
+#[cfg(feature = "unstable-kip-1289")]
+pub(crate) use stage::Staged;
 
 /// The group's settings that decide about acquisition. They may change between two calls.
 #[derive(Debug, Clone, Copy)]
