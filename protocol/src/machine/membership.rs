@@ -124,6 +124,15 @@ impl Membership {
         &self.assignment
     }
 
+    /// The epoch of the member, while it is in the group.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(crate) fn epoch(&self) -> Option<i32> {
+        match self.state {
+            State::Stable(epoch) => Some(epoch),
+            _ => None,
+        }
+    }
+
     /// Whether the member is in the group or wants to be.
     pub(crate) fn is_member(&self) -> bool {
         matches!(self.state, State::Joining | State::Stable(_) | State::Leaving { rejoin: true })

@@ -43,6 +43,12 @@ impl TransactionMachine {
             }
             (Asked::GroupOffsets, Ok(Response::TxnOffsetCommit(response))) => self.offsets_taken(now, &response),
             (Asked::End { commits }, Ok(Response::EndTxn(response))) => self.end_answered(now, commits, &response),
+            #[cfg(feature = "unstable-kip-1289")]
+            (Asked::Shares, Ok(Response::TxnShareAcknowledge(response))) => self.shares_staged(now, &response),
+            #[cfg(feature = "unstable-kip-1289")]
+            (Asked::Shares, Ok(Response::SharesLack(lack))) => self.shares_lack(lack),
+            #[cfg(feature = "unstable-kip-1289")]
+            (Asked::Shares, response) => self.shares_not_answered(failure(response)),
             (asked, response) => self.not_answered(now, &asked, failure(response)),
         }
     }
@@ -72,7 +78,7 @@ impl TransactionMachine {
     }
 
     /// Deals with the errors that each request to a coordinator can meet. Gives the code where it is another one.
-    fn common_error(&mut self, now: Instant, asked: &Asked, code: ErrorCode) -> Option<ErrorCode> {
+    pub(super) fn common_error(&mut self, now: Instant, asked: &Asked, code: ErrorCode) -> Option<ErrorCode> {
         match code {
             ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
                 self.lose_coordinator(now, asked);
@@ -94,7 +100,7 @@ impl TransactionMachine {
         None
     }
 
-    fn refused(&self, asked: &Asked, code: ErrorCode) -> TransactionFault {
+    pub(super) fn refused(&self, asked: &Asked, code: ErrorCode) -> TransactionFault {
         TransactionFault::Refused { api: api(asked), transactional_id: self.options.transactional_id.clone(), code }
     }
 
@@ -254,6 +260,8 @@ fn api(asked: &Asked) -> &'static str {
         Asked::Partitions => "AddPartitionsToTxn",
         Asked::Offsets => "AddOffsetsToTxn",
         Asked::GroupOffsets => "TxnOffsetCommit",
+        #[cfg(feature = "unstable-kip-1289")]
+        Asked::Shares => "TxnShareAcknowledge",
         Asked::End { .. } => "EndTxn",
     }
 }

@@ -43,6 +43,8 @@ impl TransactionMachine {
             State::InTransaction | State::Ending { commits: true, .. } if !self.offsets.is_empty() => {
                 self.commit_offsets(now)
             }
+            #[cfg(feature = "unstable-kip-1289")]
+            State::InTransaction | State::Ending { commits: true, .. } if self.has_shares() => self.stage_shares(),
             State::Ending { commits, is_flushed: true } if self.started == Started::No => {
                 self.ended(commits);
                 None
@@ -177,7 +179,7 @@ impl TransactionMachine {
         self.send_to(asked, Destination::Coordinator(to), request, versions)
     }
 
-    fn send_to(
+    pub(super) fn send_to(
         &mut self,
         asked: Asked,
         to: Destination,

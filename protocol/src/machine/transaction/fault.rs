@@ -1,5 +1,9 @@
 //! Why a transaction, or the producer, cannot go on.
 
+#[cfg(feature = "unstable-kip-1289")]
+use super::shares::ShareLack;
+#[cfg(feature = "unstable-kip-1289")]
+use crate::machine::types::BrokerAddress;
 use crate::{
     machine::{consumer::TopicPartition, error::MachineErrorKind},
     wire::ErrorCode,
@@ -127,6 +131,40 @@ pub enum TransactionFault {
         code: ErrorCode,
     },
 
+    /// A share group does not take acknowledgements into the transaction (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    #[error("share group {group} does not take acknowledgements{} into the transaction: {code}{}", of(partition), of_shares(*code, message))]
+    Shares {
+        /// The group.
+        group: String,
+        /// The partition, unless all of the request was refused.
+        partition: Option<TopicPartition>,
+        /// The broker's error code.
+        code: ErrorCode,
+        /// What it says besides.
+        message: Option<String>,
+    },
+
+    /// The broker that holds records cannot take acknowledgements into transactions (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    #[error("the broker {broker} does not take acknowledgements of share groups into transactions: {lack}")]
+    SharesUnsupported {
+        /// The broker.
+        broker: BrokerAddress,
+        /// What it lacks.
+        lack: ShareLack,
+    },
+
+    /// It is not known whether a broker has taken acknowledgements into the transaction (KIP-1289).
+    #[cfg(feature = "unstable-kip-1289")]
+    #[error(
+        "the broker {broker} did not answer whether it takes acknowledgements into the transaction, and cannot be asked twice"
+    )]
+    SharesUnanswered {
+        /// The broker.
+        broker: BrokerAddress,
+    },
+
     /// The coordinator of the group, or of transactions, cannot be used.
     #[error(transparent)]
     Coordinator(Box<MachineErrorKind>),
@@ -161,6 +199,12 @@ impl TransactionFault {
             Self::Records { code, .. } => *code,
             Self::Partition { code, .. } | Self::Offsets { code, .. } | Self::Refused { code, .. } => Some(*code),
             Self::Unsupported { .. } => Some(ErrorCode::UNSUPPORTED_VERSION),
+            #[cfg(feature = "unstable-kip-1289")]
+            Self::Shares { code, .. } => Some(*code),
+            #[cfg(feature = "unstable-kip-1289")]
+            Self::SharesUnsupported { .. } => Some(ErrorCode::UNSUPPORTED_VERSION),
+            #[cfg(feature = "unstable-kip-1289")]
+            Self::SharesUnanswered { .. } => None,
             Self::State { .. } | Self::Aborted | Self::Coordinator(_) => None,
         }
     }
@@ -177,4 +221,24 @@ fn of_member(code: ErrorCode) -> &'static str {
         }
         _ => "",
     }
+}
+
+#[cfg(feature = "unstable-kip-1289")]
+fn of(partition: &Option<TopicPartition>) -> String {
+    partition.as_ref().map_or_else(String::new, |partition| format!(" of {partition}"))
+}
+
+#[cfg(feature = "unstable-kip-1289")]
+fn of_shares(code: ErrorCode, message: &Option<String>) -> String {
+    let said = message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+    let why = match code {
+        ErrorCode::INVALID_RECORD_STATE => {
+            " (the member does not hold a record any more: its lock or its session has ended)"
+        }
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION | ErrorCode::NOT_LEADER_OR_FOLLOWER => {
+            " (the leader has moved, and what was held with it is free)"
+        }
+        code => of_member(code),
+    };
+    format!("{said}{why}")
 }

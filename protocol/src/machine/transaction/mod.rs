@@ -15,11 +15,15 @@
 mod answers;
 mod asking;
 mod fault;
+#[cfg(feature = "unstable-kip-1289")]
+mod shares;
 #[cfg(test)]
 mod tests;
 mod types;
 
 pub use fault::{TransactionError, TransactionFault};
+#[cfg(feature = "unstable-kip-1289")]
+pub use shares::{ShareAcknowledgements, ShareGroupMetadata, ShareLack, SourceAcknowledgements};
 pub use types::{
     GroupMetadata, OperationId, ProducerIdentity, TransactionEvent, TransactionOptions, TransactionRequest,
     TransactionResponse, TransactionStep,
@@ -64,6 +68,8 @@ pub struct TransactionMachine {
     /// Whether a broker may have another last sequence number of this producer than the producer.
     lost_count: bool,
     offsets: VecDeque<OffsetsCall>,
+    #[cfg(feature = "unstable-kip-1289")]
+    shares: VecDeque<shares::SharesCall>,
     coordinator: CoordinatorMachine,
     groups: BTreeMap<String, CoordinatorMachine>,
     in_flight: Option<(RequestId, Asked)>,
@@ -130,7 +136,11 @@ enum Asked {
     Partitions,
     Offsets,
     GroupOffsets,
-    End { commits: bool },
+    #[cfg(feature = "unstable-kip-1289")]
+    Shares,
+    End {
+        commits: bool,
+    },
 }
 
 impl TransactionMachine {
@@ -147,6 +157,8 @@ impl TransactionMachine {
             started: Started::No,
             lost_count: false,
             offsets: VecDeque::new(),
+            #[cfg(feature = "unstable-kip-1289")]
+            shares: VecDeque::new(),
             coordinator: CoordinatorMachine::new(KeyType::Transaction, id, retry_backoff, retry_backoff_max, seed ^ 1),
             groups: BTreeMap::new(),
             in_flight: None,
@@ -406,6 +418,8 @@ impl TransactionMachine {
     }
 
     fn fail_offsets(&mut self, error: &TransactionError) {
+        #[cfg(feature = "unstable-kip-1289")]
+        self.fail_shares(error);
         for call in std::mem::take(&mut self.offsets) {
             self.answer(call.id, Err(error.clone()));
         }

@@ -6,6 +6,10 @@ use std::{
 };
 
 use super::fault::TransactionError;
+#[cfg(feature = "unstable-kip-1289")]
+use super::shares::ShareLack;
+#[cfg(feature = "unstable-kip-1289")]
+use crate::messages::txn_share_acknowledge::{TxnShareAcknowledgeRequest, TxnShareAcknowledgeResponse};
 use crate::{
     machine::types::{Destination, RequestId},
     messages::{
@@ -122,6 +126,10 @@ pub enum TransactionRequest {
     TxnOffsetCommit(TxnOffsetCommitRequest),
     /// EndTxn, to the coordinator of the transactional id.
     EndTxn(EndTxnRequest),
+    /// TxnShareAcknowledge, to a broker that holds records, which has to have what [`ShareLack`](super::ShareLack) is about; the
+    /// version is not stable.
+    #[cfg(feature = "unstable-kip-1289")]
+    TxnShareAcknowledge(TxnShareAcknowledgeRequest),
 }
 
 /// The response to a [`TransactionRequest`], of the same kind.
@@ -139,4 +147,10 @@ pub enum TransactionResponse {
     TxnOffsetCommit(TxnOffsetCommitResponse),
     /// EndTxn.
     EndTxn(EndTxnResponse),
+    /// TxnShareAcknowledge.
+    #[cfg(feature = "unstable-kip-1289")]
+    TxnShareAcknowledge(TxnShareAcknowledgeResponse),
+    /// TxnShareAcknowledge was not sent, for the broker lacks this.
+    #[cfg(feature = "unstable-kip-1289")]
+    SharesLack(ShareLack),
 }

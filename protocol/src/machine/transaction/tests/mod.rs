@@ -1,3 +1,5 @@
 mod rig;
 mod rules;
 mod sequences;
+#[cfg(feature = "unstable-kip-1289")]
+mod shares;

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     machine::{
-        RequestFailure, RequestId,
+        Destination, RequestFailure, RequestId,
         consumer::TopicPartition,
         transaction::{
             OperationId, TransactionError, TransactionEvent, TransactionMachine, TransactionOptions,
@@ -31,6 +31,11 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) id: RequestId,
+    #[cfg_attr(
+        not(feature = "unstable-kip-1289"),
+        expect(dead_code, reason = "whom a request goes to is the driver's")
+    )]
+    pub(super) to: Destination,
     pub(super) request: Request,
     pub(super) versions: RangeInclusive<i16>,
 }
@@ -96,9 +101,9 @@ impl Rig {
     pub(super) fn drain(&mut self) {
         for _ in 0..1_000 {
             match self.machine.poll(self.now) {
-                TransactionStep::Send { id, request, versions, .. } => {
+                TransactionStep::Send { id, to, request, versions } => {
                     assert!(self.out.is_none(), "two requests at a time");
-                    let sent = Sent { id, request, versions };
+                    let sent = Sent { id, to, request, versions };
                     self.log.push(sent.clone());
                     self.out = Some(sent);
                 }
@@ -281,6 +286,11 @@ impl Coordinator {
                     ..Default::default()
                 });
                 Response::TxnOffsetCommit(TxnOffsetCommitResponse { topics: topics.collect(), ..Default::default() })
+            }
+            #[cfg(feature = "unstable-kip-1289")]
+            Request::TxnShareAcknowledge(request) => {
+                self.add(request.group_id.clone());
+                Response::TxnShareAcknowledge(super::shares::taken(request, ErrorCode::NONE))
             }
             Request::EndTxn(request) => self.end(request.committed, *versions.start() >= 5, request.producer_epoch),
         }
