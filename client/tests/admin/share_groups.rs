@@ -9,7 +9,7 @@ use crate::{admin, eventually, partition, produce, servers, topic, unique};
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_of_a_share_group_are_set_described_and_deleted() {
+pub(crate) async fn real_kafka_offsets_of_a_share_group_are_set_described_and_deleted() {
     let admin = admin();
     let name = topic(&admin, "share-offsets", 1).await;
     produce(&name, 5).await;
@@ -47,7 +47,7 @@ async fn real_kafka_offsets_of_a_share_group_are_set_described_and_deleted() {
 
 #[tokio::test]
 #[ignore = "needs a broker: cargo xtask kafka"]
-async fn real_kafka_offsets_of_topics_that_do_not_exist_cannot_be_set() {
+pub(crate) async fn real_kafka_offsets_of_topics_that_do_not_exist_cannot_be_set() {
     let admin = admin();
     let (group, unknown) = (unique("share-unknown"), partition(&unique("unknown"), 0));
     let set = admin.alter_share_group_offsets(&group, [(unknown.clone(), 0)]).await.unwrap();

@@ -21,7 +21,7 @@ use super::transactions::Producer;
 use super::{Broker, Log};
 
 /// A batch of records of 100 bytes each, at these times in ms from [`BEGIN`] on.
-async fn produce(broker: &Broker, topic: Uuid, index: i32, times: &[i64]) {
+pub(super) async fn produce(broker: &Broker, topic: Uuid, index: i32, times: &[i64]) {
     let mut builder = BatchBuilder::new(BatchOptions::default());
     for time in times {
         builder.try_append(*BEGIN + time, None, Some(&[0; 100]), []).unwrap();

@@ -5,9 +5,11 @@
 
 mod classic;
 mod commits;
+mod listings;
 mod logs;
 mod members;
 mod share;
+mod share_offsets;
 #[path = "../support/mod.rs"]
 mod support;
 mod transactional_offsets;
@@ -174,12 +176,16 @@ cases! {
     classic::members_join_and_the_leader_assigns;
     classic::what_members_say_wrong;
     classic::static_members_of_the_classic_protocol_come_back;
+    listings::topics_are_described_in_pages;
+    listings::what_has_settings_is_listed;
     logs::fetches_are_bounded;
     logs::sessions_of_fetches;
     logs::open_and_aborted_transactions_are_told;
     logs::markers_that_brokers_write;
     logs::offsets_are_found_and_records_deleted;
     share::share_groups_read_what_is_committed;
+    share_offsets::offsets_of_share_groups_are_deleted;
+    share_offsets::offsets_of_share_groups_are_set;
     transactional_offsets::offsets_count_when_their_transaction_is_committed;
     transactional_offsets::transactional_commits_that_are_refused;
     transactions::a_producer_that_comes_back_gets_another_epoch;

@@ -14,13 +14,18 @@ use super::transactions::Producer;
 use super::{Broker, Log};
 
 /// A share session on a connection of its own.
-struct Session {
+pub(super) struct Session {
     stream: TcpStream,
     group: String,
     epoch: i32,
 }
 
 impl Session {
+    pub(super) async fn open(broker: &Broker, group: &str) -> Self {
+        let stream = TcpStream::connect(&broker.servers).await.unwrap();
+        Self { stream, group: group.to_owned(), epoch: 0 }
+    }
+
     /// Fetches from partition 0 and says what was acquired; waits a little for it.
     async fn fetch(&mut self, topic: Uuid) -> String {
         let partitions = vec![FetchPartition::default()];
@@ -50,7 +55,7 @@ impl Session {
     }
 
     /// Fetches until there is something.
-    async fn some(&mut self, topic: Uuid) -> String {
+    pub(super) async fn some(&mut self, topic: Uuid) -> String {
         for _ in 0..50 {
             let acquired = self.fetch(topic).await;
             if acquired != "[]" {
@@ -93,8 +98,7 @@ pub(super) async fn share_groups_read_what_is_committed(broker: &Broker) {
         response.assignment.filter(|assignment| !assignment.topic_partitions.is_empty())
     })
     .await;
-    let stream = TcpStream::connect(&broker.servers).await.unwrap();
-    let mut session = Session { stream, group, epoch: 0 };
+    let mut session = Session::open(broker, &group).await;
     log.say("before the open transaction", session.some(topic).await);
     log.say("and no more", session.fetch(topic).await);
     producer.end(false).await;

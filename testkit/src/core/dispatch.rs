@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
+use ackflow_protocol::messages::alter_share_group_offsets::AlterShareGroupOffsetsRequest;
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -12,12 +13,14 @@ use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
 use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
+use ackflow_protocol::messages::delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
 use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsRequest;
 use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
@@ -27,6 +30,7 @@ use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfi
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::join_group::JoinGroupRequest;
 use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
+use ackflow_protocol::messages::list_config_resources::ListConfigResourcesRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -150,6 +154,10 @@ pub(super) fn served() -> impl Iterator<Item = (ApiKey, RangeInclusive<i16>)> {
         range::<ShareFetchRequest>(),
         range::<ShareAcknowledgeRequest>(),
         range::<DescribeShareGroupOffsetsRequest>(),
+        range::<AlterShareGroupOffsetsRequest>(),
+        range::<DeleteShareGroupOffsetsRequest>(),
+        range::<DescribeTopicPartitionsRequest>(),
+        range::<ListConfigResourcesRequest>(),
         range::<DescribeProducersRequest>(),
         range::<WriteTxnMarkersRequest>(),
         range::<ConsumerGroupHeartbeatRequest>(),
@@ -287,6 +295,10 @@ impl Cluster {
             ApiKey::DESCRIBE_SHARE_GROUP_OFFSETS => {
                 self.serve(cx, body, handlers::describe_share_group_offsets::handle)
             }
+            ApiKey::ALTER_SHARE_GROUP_OFFSETS => self.serve(cx, body, handlers::alter_share_group_offsets::handle),
+            ApiKey::DELETE_SHARE_GROUP_OFFSETS => self.serve(cx, body, handlers::delete_share_group_offsets::handle),
+            ApiKey::DESCRIBE_TOPIC_PARTITIONS => self.serve(cx, body, handlers::describe_topic_partitions::handle),
+            ApiKey::LIST_CONFIG_RESOURCES => self.serve(cx, body, handlers::list_config_resources::handle),
             ApiKey::DESCRIBE_PRODUCERS => self.serve(cx, body, handlers::describe_producers::handle),
             ApiKey::WRITE_TXN_MARKERS => self.serve(cx, body, handlers::write_txn_markers::handle),
             ApiKey::CONSUMER_GROUP_HEARTBEAT => self.serve(cx, body, handlers::consumer_group_heartbeat::handle),

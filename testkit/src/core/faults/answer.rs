@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
+use ackflow_protocol::messages::alter_share_group_offsets::AlterShareGroupOffsetsRequest;
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -11,12 +12,14 @@ use ackflow_protocol::messages::create_partitions::CreatePartitionsRequest;
 use ackflow_protocol::messages::create_topics::CreateTopicsRequest;
 use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
+use ackflow_protocol::messages::delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
 use ackflow_protocol::messages::delete_topics::DeleteTopicsRequest;
 use ackflow_protocol::messages::describe_cluster::DescribeClusterRequest;
 use ackflow_protocol::messages::describe_configs::DescribeConfigsRequest;
 use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+use ackflow_protocol::messages::describe_topic_partitions::DescribeTopicPartitionsRequest;
 use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
 use ackflow_protocol::messages::fetch::FetchRequest;
@@ -26,6 +29,7 @@ use ackflow_protocol::messages::incremental_alter_configs::IncrementalAlterConfi
 use ackflow_protocol::messages::init_producer_id::InitProducerIdRequest;
 use ackflow_protocol::messages::join_group::JoinGroupRequest;
 use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
+use ackflow_protocol::messages::list_config_resources::ListConfigResourcesRequest;
 use ackflow_protocol::messages::list_groups::ListGroupsRequest;
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -121,6 +125,10 @@ fn throttled(api: ApiKey, version: i16, frame: Bytes, time: Duration) -> Bytes {
         ShareFetchRequest,
         ShareAcknowledgeRequest,
         DescribeShareGroupOffsetsRequest,
+        AlterShareGroupOffsetsRequest,
+        DeleteShareGroupOffsetsRequest,
+        DescribeTopicPartitionsRequest,
+        ListConfigResourcesRequest,
         DescribeProducersRequest,
         ConsumerGroupHeartbeatRequest,
         ConsumerGroupDescribeRequest,

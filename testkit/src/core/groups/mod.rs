@@ -50,6 +50,26 @@ pub(crate) struct Groups {
 }
 
 impl Cluster {
+    /// Whether the node coordinates a share group of this id that has no members.
+    ///
+    /// # Errors
+    /// INVALID_GROUP_ID, NOT_COORDINATOR, UNSUPPORTED_VERSION, GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP, in Kafka's words.
+    pub(crate) fn check_empty_share_group(&self, node: i32, group: &str) -> Result<(), GroupError> {
+        if group.is_empty() {
+            return Err((ErrorCode::INVALID_GROUP_ID, "The group id is invalid.".to_owned()));
+        }
+        self.check_coordinator(node, group).map_err(|code| (code, code.meaning().to_owned()))?;
+        let not_found = |message| Err((ErrorCode::GROUP_ID_NOT_FOUND, message));
+        match self.group_kind(group) {
+            None => not_found(format!("Group {group} not found.")),
+            Some(GroupKind::Consumer | GroupKind::Classic) => not_found(format!("Group {group} is not a share group.")),
+            Some(GroupKind::Share) if self.groups.get(group).is_some_and(|group| !group.members.is_empty()) => {
+                Err((ErrorCode::NON_EMPTY_GROUP, "The group is not empty.".to_owned()))
+            }
+            Some(GroupKind::Share) => Ok(()),
+        }
+    }
+
     /// The kind of the group under this id, where there is one.
     pub(crate) fn group_kind(&self, group: &str) -> Option<GroupKind> {
         if self.consumers.consumer.contains_key(group) {

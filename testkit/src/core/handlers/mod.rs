@@ -3,6 +3,7 @@
 pub(super) mod acknowledgements;
 pub(super) mod add_offsets_to_txn;
 pub(super) mod add_partitions_to_txn;
+pub(super) mod alter_share_group_offsets;
 pub(super) mod api_versions;
 pub(super) mod consumer_group_describe;
 pub(super) mod consumer_group_heartbeat;
@@ -10,12 +11,14 @@ pub(super) mod create_partitions;
 pub(super) mod create_topics;
 pub(super) mod delete_groups;
 pub(super) mod delete_records;
+pub(super) mod delete_share_group_offsets;
 pub(super) mod delete_topics;
 pub(super) mod describe_cluster;
 pub(super) mod describe_configs;
 pub(super) mod describe_groups;
 pub(super) mod describe_producers;
 pub(super) mod describe_share_group_offsets;
+pub(super) mod describe_topic_partitions;
 pub(super) mod describe_transactions;
 pub(super) mod end_txn;
 pub(super) mod fetch;
@@ -25,6 +28,7 @@ pub(super) mod incremental_alter_configs;
 pub(super) mod init_producer_id;
 pub(super) mod join_group;
 pub(super) mod leave_group;
+pub(super) mod list_config_resources;
 pub(super) mod list_groups;
 pub(super) mod list_offsets;
 pub(super) mod list_transactions;
@@ -50,6 +54,8 @@ pub(super) mod write_txn_markers;
 const CLUSTER_OPERATIONS: i32 = 8096;
 const TOPIC_OPERATIONS: i32 = 3576;
 const GROUP_OPERATIONS: i32 = 3400;
+/// Of a partition that does not exist, in Kafka's words.
+const NOT_HOSTED: &str = "This server does not host this topic-partition.";
 /// Stands for a node where there is none.
 const NO_NODE: i32 = -1;
 /// What stands in their place where they were not asked for.

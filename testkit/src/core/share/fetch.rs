@@ -170,6 +170,10 @@ impl Cluster {
         for &partition in partitions {
             if let Some(found) = self.topics.partition(partition).ok().filter(|found| found.leader == Some(node)) {
                 self.share_partitions.load(group, partition, || start_offset(&found.log, reset, now_ms));
+                if let Some(entry) = self.share_partitions.get_mut(group, partition) {
+                    // Its start may have been set to before the log begins.
+                    entry.partition.log_starts_at(found.log.start_offset());
+                }
             }
         }
     }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ackflow_protocol::wire::Uuid;
+
 use super::topics::TopicIdPartition;
 use partition::{RecordChange, SharePartition};
 
@@ -135,6 +137,24 @@ impl SharePartitions {
             if let Some(entry) = partitions.get_mut(&partition) {
                 entry.partition.log_starts_at(offset);
             }
+        }
+    }
+
+    /// Lets a group go on at `start`, whatever it had done; below 0, as if it had never fetched from there.
+    pub(crate) fn set_start(&mut self, group: &str, partition: TopicIdPartition, start: i64) {
+        let partitions = self.by_group.entry(group.into()).or_default();
+        if start < 0 {
+            partitions.remove(&partition);
+        } else {
+            let entry = Entry { partition: SharePartition::set_to(start), is_loaded: false, armed: None };
+            partitions.insert(partition, entry);
+        }
+    }
+
+    /// Forgets a group's partitions of a topic.
+    pub(crate) fn forget_topic(&mut self, group: &str, topic: Uuid) {
+        if let Some(partitions) = self.by_group.get_mut(group) {
+            partitions.retain(|partition, _| partition.topic_id != topic);
         }
     }
 

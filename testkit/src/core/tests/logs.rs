@@ -27,7 +27,7 @@ fn list(rig: &mut Rig, timestamp: i64, isolation_level: i8) -> Result<(i64, i64,
     if found.error_code.is_none() { Ok((timestamp, found.offset, found.leader_epoch)) } else { Err(found.error_code) }
 }
 
-fn delete(rig: &mut Rig, offset: i64) -> Result<i64, ErrorCode> {
+pub(super) fn delete_records(rig: &mut Rig, offset: i64) -> Result<i64, ErrorCode> {
     let partitions = vec![DeleteRecordsPartition { partition_index: 0, offset }];
     let topics = vec![DeleteRecordsTopic { name: TOPIC.to_owned(), partitions }];
     let deleted = rig.call(1, &DeleteRecordsRequest { topics, timeout_ms: 0 }).topics.remove(0).partitions.remove(0);
@@ -97,10 +97,10 @@ fn deleted_records_are_read_no_more_by_anybody() {
     rig.produce(0, 5);
     let mut member = Member::new(&rig, "m1", 1, &[0]);
     assert_eq!(member.fetch(&mut rig, 5), "0[0-4x1]");
-    assert_eq!(delete(&mut rig, 11), Err(ErrorCode::OFFSET_OUT_OF_RANGE));
-    assert_eq!(delete(&mut rig, -2), Err(ErrorCode::OFFSET_OUT_OF_RANGE));
-    assert_eq!(delete(&mut rig, 7), Ok(7));
-    assert_eq!(delete(&mut rig, 3), Ok(7));
+    assert_eq!(delete_records(&mut rig, 11), Err(ErrorCode::OFFSET_OUT_OF_RANGE));
+    assert_eq!(delete_records(&mut rig, -2), Err(ErrorCode::OFFSET_OUT_OF_RANGE));
+    assert_eq!(delete_records(&mut rig, 7), Ok(7));
+    assert_eq!(delete_records(&mut rig, 3), Ok(7));
     assert_eq!(list(&mut rig, -2, 0), Ok((-1, 7, 0)));
     assert_eq!(list(&mut rig, STARTED_MS, 0), Ok((0, 7, 0)));
     let request = fetch(&rig, &[(0, 6)]);
@@ -110,14 +110,14 @@ fn deleted_records_are_read_no_more_by_anybody() {
     assert_eq!(rig.lag(0), Some(3));
     assert_eq!(member.ack(&mut rig, 0, 4, 2), ErrorCode::NONE);
     assert_eq!(member.fetch(&mut rig, 5), "0[7-9x1]");
-    assert_eq!(delete(&mut rig, -1), Ok(10));
+    assert_eq!(delete_records(&mut rig, -1), Ok(10));
     assert_eq!(rig.lag(0), Some(0));
 }
 
 #[test]
 fn records_of_a_compacted_topic_are_not_deleted() {
     let mut rig = Rig::with(&[("log.cleanup.policy", "compact")], &[]);
-    assert_eq!(delete(&mut rig, 0), Err(ErrorCode::POLICY_VIOLATION));
+    assert_eq!(delete_records(&mut rig, 0), Err(ErrorCode::POLICY_VIOLATION));
 }
 
 /// A batch of a transactional producer.

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use ackflow_protocol::messages::alter_share_group_offsets::{
+    AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsRequestPartition, AlterShareGroupOffsetsRequestTopic,
+};
 use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsRequestGroup, DescribeShareGroupOffsetsRequestTopic,
 };
 use ackflow_protocol::wire::ErrorCode;
 
+use super::logs::delete_records;
 use super::rig::{GROUP, Member, Rig, STARTED_MS, TOPIC, batch};
 
 fn reset(value: &str) -> Rig {
@@ -81,4 +85,19 @@ fn lag_counts_what_is_not_done_and_the_start_passes_what_is() {
     assert_eq!(seen, [(4, 9), (-1, -1), (-1, -1)], "a partition in which nothing was decided has no state yet");
     assert!(partitions.iter().all(|partition| partition.error_code == ErrorCode::NONE));
     assert_eq!(rig.call(1, &describe(&[], false)).groups[0].topics.len(), 0, "the group has no subscription");
+}
+
+#[test]
+fn a_start_that_was_set_to_before_the_log_begins_is_where_the_log_begins() {
+    let mut rig = Rig::new();
+    rig.produce(0, 10);
+    delete_records(&mut rig, 4).unwrap();
+    let partitions = vec![AlterShareGroupOffsetsRequestPartition { partition_index: 0, start_offset: 2 }];
+    let topics = vec![AlterShareGroupOffsetsRequestTopic { topic_name: TOPIC.to_owned(), partitions }];
+    let request = AlterShareGroupOffsetsRequest { group_id: GROUP.to_owned(), topics };
+    assert!(rig.call(1, &request).responses[0].partitions[0].error_code.is_none());
+    assert_eq!(rig.lag(0), Some(8));
+    let mut member = Member::new(&rig, "m1", 1, &[0]);
+    assert_eq!(member.fetch_limited(&mut rig, 3), "0[4-6x1]");
+    assert_eq!(rig.lag(0), Some(6));
 }

@@ -6,6 +6,9 @@ mod transactions;
 
 use ackflow_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ackflow_protocol::messages::add_partitions_to_txn::AddPartitionsToTxnRequest;
+use ackflow_protocol::messages::alter_share_group_offsets::{
+    AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse,
+};
 use ackflow_protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use ackflow_protocol::messages::consumer_group_describe::ConsumerGroupDescribeRequest;
 use ackflow_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
@@ -15,6 +18,9 @@ use ackflow_protocol::messages::create_partitions::{
 use ackflow_protocol::messages::create_topics::{CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse};
 use ackflow_protocol::messages::delete_groups::DeleteGroupsRequest;
 use ackflow_protocol::messages::delete_records::DeleteRecordsRequest;
+use ackflow_protocol::messages::delete_share_group_offsets::{
+    DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse,
+};
 use ackflow_protocol::messages::delete_topics::{DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse};
 use ackflow_protocol::messages::describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
 use ackflow_protocol::messages::describe_configs::{
@@ -24,6 +30,9 @@ use ackflow_protocol::messages::describe_groups::DescribeGroupsRequest;
 use ackflow_protocol::messages::describe_producers::DescribeProducersRequest;
 use ackflow_protocol::messages::describe_share_group_offsets::{
     DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse, DescribeShareGroupOffsetsResponseGroup,
+};
+use ackflow_protocol::messages::describe_topic_partitions::{
+    DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponseTopic,
 };
 use ackflow_protocol::messages::describe_transactions::DescribeTransactionsRequest;
 use ackflow_protocol::messages::end_txn::EndTxnRequest;
@@ -36,6 +45,7 @@ use ackflow_protocol::messages::incremental_alter_configs::{
 use ackflow_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use ackflow_protocol::messages::join_group::JoinGroupRequest;
 use ackflow_protocol::messages::leave_group::LeaveGroupRequest;
+use ackflow_protocol::messages::list_config_resources::{ListConfigResourcesRequest, ListConfigResourcesResponse};
 use ackflow_protocol::messages::list_groups::{ListGroupsRequest, ListGroupsResponse};
 use ackflow_protocol::messages::list_offsets::ListOffsetsRequest;
 use ackflow_protocol::messages::list_transactions::ListTransactionsRequest;
@@ -100,6 +110,16 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         ShareFetchRequest => |_, error_code, _| ShareFetchResponse { error_code, ..Default::default() },
         ShareAcknowledgeRequest => |_, error_code, _| ShareAcknowledgeResponse { error_code, ..Default::default() },
         DescribeShareGroupOffsetsRequest => describe_share_group_offsets,
+        AlterShareGroupOffsetsRequest => |_, error_code, _| {
+            AlterShareGroupOffsetsResponse { error_code, ..Default::default() }
+        },
+        DeleteShareGroupOffsetsRequest => |_, error_code, _| {
+            DeleteShareGroupOffsetsResponse { error_code, ..Default::default() }
+        },
+        DescribeTopicPartitionsRequest => describe_topic_partitions,
+        ListConfigResourcesRequest => |_, error_code, _| {
+            ListConfigResourcesResponse { error_code, ..Default::default() }
+        },
         DescribeGroupsRequest => groups::describe_groups,
         LeaveGroupRequest => groups::leave_group,
         HeartbeatRequest => groups::heartbeat,
@@ -184,6 +204,16 @@ fn describe_configs(request: DescribeConfigsRequest, error_code: ErrorCode, _: i
         ..Default::default()
     });
     DescribeConfigsResponse { results: results.collect(), ..Default::default() }
+}
+
+fn describe_topic_partitions(
+    request: DescribeTopicPartitionsRequest,
+    error_code: ErrorCode,
+    _: i16,
+) -> DescribeTopicPartitionsResponse {
+    let topic = |name| DescribeTopicPartitionsResponseTopic { error_code, name: Some(name), ..Default::default() };
+    let topics = request.topics.into_iter().map(|asked| topic(asked.name)).collect();
+    DescribeTopicPartitionsResponse { topics, ..Default::default() }
 }
 
 fn create_partitions(request: CreatePartitionsRequest, error_code: ErrorCode, _: i16) -> CreatePartitionsResponse {

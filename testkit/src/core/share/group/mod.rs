@@ -292,6 +292,29 @@ impl ShareGroups {
         self.get_mut(group_id)?.remove(member_id).ok_or_else(|| unknown_member(group_id, member_id))
     }
 
+    /// Makes the group where it does not exist, with an assignment of nothing.
+    pub(crate) fn ensure(&mut self, group_id: &str) {
+        if !self.by_id.contains_key(group_id) {
+            let group = ShareGroup { assignment_epoch: 1, ..ShareGroup::new() };
+            self.by_id.insert(group_id.into(), group);
+        }
+    }
+
+    /// Notes that the state of a partition is set up.
+    pub(crate) fn initialized(&mut self, group_id: &str, partition: TopicIdPartition) {
+        if let Some(group) = self.by_id.get_mut(group_id) {
+            group.initialized.insert(partition);
+        }
+    }
+
+    /// Forgets the partitions of a topic. Says whether there were any.
+    pub(crate) fn forget_topic(&mut self, group_id: &str, topic: Uuid) -> bool {
+        let Some(group) = self.by_id.get_mut(group_id) else { return false };
+        let before = group.initialized.len();
+        group.initialized.retain(|partition| partition.topic_id != topic);
+        group.initialized.len() < before
+    }
+
     /// Forgets a group.
     pub(crate) fn delete(&mut self, group_id: &str) {
         self.by_id.remove(group_id);

@@ -80,6 +80,11 @@ impl SharePartition {
         }
     }
 
+    /// One whose start was set from outside, which is a state that can be described.
+    pub(crate) fn set_to(start_offset: i64) -> Self {
+        Self { has_state: true, ..Self::new(start_offset) }
+    }
+
     /// Notes from now on what happens.
     pub(crate) fn keep_history(&mut self) {
         self.history.get_or_insert_default();
