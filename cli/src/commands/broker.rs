@@ -13,7 +13,7 @@ use crate::stderr::tell;
 use crate::stdout::say;
 
 /// The highest level of share.version that the embedded broker has.
-const MAX_SHARE_VERSION: i16 = if cfg!(feature = "unstable-kip-1289") { 3 } else { 1 };
+const MAX_SHARE_VERSION: i16 = if cfg!(feature = "unstable-kip-1289") { 3 } else { 2 };
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ackflow broker --listen 127.0.0.1:9092 --config num.partitions=3\n\n\
@@ -39,7 +39,7 @@ pub(crate) struct Args {
         feature = "unstable-kip-1289",
         doc = "The finalized share.version: 0 switches share groups off, 3 adds acknowledgements in transactions (draft of KIP-1289)"
     )]
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<i16>(0..=MAX_SHARE_VERSION), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = within::<i16>(0..=MAX_SHARE_VERSION), allow_negative_numbers = true)]
     share_version: i16,
 
     /// The finalized transaction.version: from 2 on writing adds partitions to a transaction (KIP-890)

@@ -114,7 +114,7 @@ impl Cluster {
         self.create(NewTopic { replication_factor: Some(1), ..NewTopic::new(name, partitions) }).await
     }
 
-    async fn create(&self, topic: NewTopic) -> Uuid {
+    pub(crate) async fn create(&self, topic: NewTopic) -> Uuid {
         let name = topic.name.clone();
         let id = self.admin.create_topics([topic]).await.unwrap().remove(&name).unwrap().unwrap().id;
         eventually("the leaders of the topic", async || {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod cluster;
+mod dead_letters;
 mod deliveries;
 mod embedded_nodes;
 mod embedded_only;
@@ -74,6 +75,7 @@ cases! {
     deliveries::a_split_delivery_settles_in_halves;
     deliveries::settling_after_closing_fails_and_the_records_come_again;
     deliveries::a_batch_larger_than_a_poll_comes_in_slices;
+    dead_letters::what_a_group_gives_up_is_in_its_dead_letter_queue_with_why;
     handlers::deliveries_come_as_a_stream;
     handlers::each_outcome_does_with_its_record_what_it_says;
     handlers::a_record_that_waits_to_be_tried_again_keeps_its_lock;

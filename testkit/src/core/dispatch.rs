@@ -59,10 +59,10 @@ use super::{Cluster, ConnectionId, handlers};
 
 /// The levels of the feature `share.version` that are served.
 #[cfg(not(feature = "unstable-kip-1289"))]
-pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1];
+pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1, 2];
 /// The levels of the feature `share.version` that are served.
 #[cfg(feature = "unstable-kip-1289")]
-pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1, handlers::txn_share_acknowledge::SHARE_VERSION];
+pub(super) const SHARE_VERSIONS: &[i16] = &[0, 1, 2, handlers::txn_share_acknowledge::SHARE_VERSION];
 
 /// The highest level of the feature `transaction.version`.
 pub(super) const MAX_TRANSACTION_VERSION: i16 = 2;

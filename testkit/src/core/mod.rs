@@ -25,7 +25,9 @@
 //! - Of acknowledgements in transactions (`share.version` 3, feature `unstable-kip-1289`) no Kafka knows: generation C of the draft KIP-1289 is followed. What
 //!   it leaves open: a member's epoch has to be its very epoch; what lies below the start of a share partition cannot be staged; an abort is a failed attempt, so
 //!   that it archives at the delivery limit; the markers of clients settle nothing, the coordinator's do; descriptions of transactions do not name share groups.
-//! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs, quotas or dead letter queues.
+//! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs and no quotas.
+//! - What a group gives up is in its dead letter queue (KIP-1191) at once and archived whether or not that works; Kafka tries for a while. Offsets without a
+//!   record get no letter.
 //! - SASL takes tokens in requests alone (SaslHandshake from version 1 on), and has no Kerberos and no OAUTHBEARER; one protocol is spoken on all
 //!   listeners.
 
@@ -437,6 +439,7 @@ impl Cluster {
 
     /// Answers the parked fetches that found records.
     fn complete_woken(&mut self, now: Instant) {
+        self.write_dead_letters(now);
         if self.has_unfinished_transactions() && !self.woken.is_empty() {
             self.finish_transactions(now);
         }

@@ -11,9 +11,8 @@ pub struct ClusterOptions {
     /// The brokers, at least one. The first has the id that `node.id` of [`configs`](Self::configs) says, 1 by default, and each
     /// other one the next.
     pub nodes: Vec<NodeOptions>,
-    /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932. Level 2, the broker's
-    /// dead letter queue (KIP-1191), is not served. With the feature `unstable-kip-1289`, level 3 is the draft of KIP-1289,
-    /// acknowledgements in transactions, without that queue.
+    /// The finalized level of the feature `share.version`: 0 turns share groups off, 1 is KIP-932, 2 adds the broker's
+    /// dead letter queue (KIP-1191). With the feature `unstable-kip-1289`, level 3 is the draft of KIP-1289, acknowledgements in transactions.
     pub share_version: i16,
     /// The finalized level of the feature `transaction.version`: with 2, each end of a transaction begins another epoch of its producer, and
     /// partitions become part of it by being written to (KIP-890).
@@ -58,7 +57,7 @@ impl ClusterOptions {
     pub fn new(started: Instant, started_ms: i64) -> Self {
         Self {
             nodes: vec![NodeOptions::local(9092)],
-            share_version: 1,
+            share_version: 2,
             transaction_version: 2,
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
@@ -99,7 +98,7 @@ pub enum OptionsError {
         reason: String,
     },
     /// The feature level is not served.
-    #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on{drafts}", drafts = of_drafts())]
+    #[error("share.version={0} is not served: 0 turns share groups off, 1 turns them on, 2 adds dead letter queues{drafts}", drafts = of_drafts())]
     ShareVersion(i16),
     /// The feature level does not exist.
     #[error("transaction.version={0} does not exist: it is 0, 1 or 2")]

@@ -99,7 +99,7 @@ impl Default for EmbeddedBrokerBuilder {
             topics: Vec::new(),
             configs: BTreeMap::new(),
             group_configs: BTreeMap::new(),
-            share_version: 1,
+            share_version: 2,
             transaction_version: 2,
             versions: Vec::new(),
             fast: false,
@@ -173,7 +173,8 @@ impl EmbeddedBrokerBuilder {
         self
     }
 
-    /// The finalized level of the feature `share.version`: 0 is a broker without share groups. With the feature `unstable-kip-1289`, 3 is one that takes
+    /// The finalized level of the feature `share.version`: 0 is a broker without share groups, 1 has them, and 2, the default, has dead letter queues
+    /// too (`errors.deadletterqueue.topic.name` of a group, KIP-1191). With the feature `unstable-kip-1289`, 3 is one that takes
     /// acknowledgements into transactions, as generation C of the draft KIP-1289 has it; that may change or go in any release.
     #[must_use]
     pub fn share_version(mut self, level: i16) -> Self {

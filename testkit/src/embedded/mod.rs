@@ -25,7 +25,7 @@ pub use builder::{EmbeddedBrokerBuilder, StartError};
 /// It keeps all data in memory until it stops, and answers what Kafka 4.4.0 answers. Clients speak as they are, by TLS or by SASL
 /// ([`EmbeddedBrokerBuilder::listen`]). It serves producers (idempotent and
 /// transactional), metadata, topics, settings, consumers and their groups (KIP-848, and the classic protocol), and everything about
-/// share groups but the broker's dead letter queue.
+/// share groups, dead letter queues (KIP-1191) among them.
 ///
 /// A test can move leaders and coordinators, kill nodes and start them again, cut connections, let locks end, and let any
 /// request go wrong ([`add_fault`](Self::add_fault)). Dropping it stops it.

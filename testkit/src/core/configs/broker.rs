@@ -24,6 +24,8 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("ssl.client.auth", ConfigType::String, "none", Valid::OneOf(&["required", "requested", "none"])),
     def("ssl.keystore.location", ConfigType::String, "", Valid::Any),
     def("ssl.truststore.location", ConfigType::String, "", Valid::Any),
+    def("errors.deadletterqueue.topic.name.prefix", ConfigType::String, "dlq.", Valid::Any),
+    def("errors.deadletterqueue.auto.create.topics.enable", ConfigType::Boolean, "false", Valid::Any),
     def("transaction.max.timeout.ms", ConfigType::Int, "900000", Valid::AtLeast(1)),
     def("offset.metadata.max.bytes", ConfigType::Int, "4096", Valid::AtLeast(0)),
     def("group.initial.rebalance.delay.ms", ConfigType::Int, "3000", Valid::AtLeast(0)),

@@ -36,9 +36,12 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("share.renew.acknowledge.enable", ConfigType::Boolean, "true", Valid::Any),
     def("share.assignment.interval.ms", ConfigType::Int, "1000", Valid::AtLeast(0))
         .of_broker("group.share.assignment.interval.ms"),
-    def("errors.deadletterqueue.topic.name", ConfigType::String, "", Valid::Any),
+    def(DEAD_LETTER_TOPIC, ConfigType::String, "", Valid::Any),
     def("errors.deadletterqueue.copy.record.enable", ConfigType::Boolean, "false", Valid::Any),
 ];
+
+/// The topic of what the group gives up (KIP-1191).
+const DEAD_LETTER_TOPIC: &str = "errors.deadletterqueue.topic.name";
 
 /// Group settings that the broker bounds: name, and the broker's settings for the least and the most.
 const BOUNDED: &[(&str, &str, &str)] = &[
@@ -103,7 +106,7 @@ pub(crate) fn check(values: &Values, broker: &BrokerConfig) -> Result<(), String
             return Err(format!("{session} must be greater than {heartbeat}"));
         }
     }
-    if values.get("errors.deadletterqueue.topic.name").is_some_and(|name| name.starts_with("__")) {
+    if values.get(DEAD_LETTER_TOPIC).is_some_and(|name| name.starts_with("__")) {
         return Err("errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'".to_owned());
     }
     Ok(())
@@ -129,6 +132,10 @@ impl GroupConfig<'_> {
 
     fn int(&self, name: &str) -> i64 {
         self.text(name).trim().parse().unwrap_or_default()
+    }
+
+    fn is_true(&self, name: &str) -> bool {
+        self.text(name).trim().eq_ignore_ascii_case("true")
     }
 
     fn millis(&self, name: &str) -> Duration {
@@ -169,8 +176,19 @@ impl GroupConfig<'_> {
             lock_duration: self.millis("share.record.lock.duration.ms"),
             delivery_count_limit: i16::try_from(self.int("share.delivery.count.limit")).unwrap_or(i16::MAX),
             max_record_locks: i32::try_from(self.int("share.partition.max.record.locks")).unwrap_or(i32::MAX),
-            renew_enabled: self.text("share.renew.acknowledge.enable").trim().eq_ignore_ascii_case("true"),
+            renew_enabled: self.is_true("share.renew.acknowledge.enable"),
+            dead_letters: !self.dead_letter_topic().is_empty(),
         }
+    }
+
+    /// `errors.deadletterqueue.topic.name`; empty where there is none.
+    pub(crate) fn dead_letter_topic(&self) -> &str {
+        self.text(DEAD_LETTER_TOPIC).trim()
+    }
+
+    /// `errors.deadletterqueue.copy.record.enable`.
+    pub(crate) fn copies_dead_letters(&self) -> bool {
+        self.is_true("errors.deadletterqueue.copy.record.enable")
     }
 
     /// `share.isolation.level`.

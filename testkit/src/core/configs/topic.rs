@@ -61,8 +61,11 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("remote.copy.lag.ms", ConfigType::Long, "0", Valid::AtLeast(-1)).of_broker("log.remote.copy.lag.ms"),
     def("remote.copy.lag.bytes", ConfigType::Long, "-1", Valid::AtLeast(-1)).of_broker("log.remote.copy.lag.bytes"),
     def("remote.log.delete.on.disable", ConfigType::Boolean, "false", Valid::Any),
-    def("errors.deadletterqueue.group.enable", ConfigType::Boolean, "false", Valid::Any),
+    def(TAKES_DEAD_LETTERS, ConfigType::Boolean, "false", Valid::Any),
 ];
+
+/// Whether share groups may send to the topic what they give up (KIP-1191).
+pub(crate) const TAKES_DEAD_LETTERS: &str = "errors.deadletterqueue.group.enable";
 
 /// Checks the settings that a topic would have.
 ///
@@ -90,6 +93,11 @@ pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64, 
         keys_required: text("cleanup.policy").split(',').any(|policy| policy.trim() == "compact"),
         leader_epoch,
     }
+}
+
+/// Whether share groups may send to a topic with these settings what they give up.
+pub(crate) fn takes_dead_letters(values: &Values, broker: &BrokerConfig) -> bool {
+    text(values, broker, TAKES_DEAD_LETTERS).eq_ignore_ascii_case("true")
 }
 
 /// Whether records may be deleted from a topic with these settings.

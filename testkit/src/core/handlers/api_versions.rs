@@ -8,11 +8,14 @@ use ackflow_protocol::wire::{ApiKey, ErrorCode, encode_response};
 use crate::core::Cluster;
 use crate::core::dispatch::{Answer, MAX_TRANSACTION_VERSION, RequestContext};
 
+/// The level of the feature `share.version` that Kafka 4.4.0 has by itself.
+const STABLE_SHARE_VERSION: i16 = 2;
+
 /// The features: name, highest level, level.
 fn features(cluster: &Cluster) -> impl Iterator<Item = (&'static str, i16, i16)> {
     [
         ("group.version", MAX_GROUP_VERSION, MAX_GROUP_VERSION),
-        ("share.version", cluster.share_version.max(1), cluster.share_version),
+        ("share.version", cluster.share_version.max(STABLE_SHARE_VERSION), cluster.share_version),
         ("transaction.version", MAX_TRANSACTION_VERSION, cluster.transaction_version),
     ]
     .into_iter()

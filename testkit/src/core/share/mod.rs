@@ -1,5 +1,6 @@
 //! Share groups: membership, sessions, share partitions, fetches that wait.
 
+mod dead_letters;
 pub(crate) mod fetch;
 pub(crate) mod group;
 pub(crate) mod partition;
@@ -108,6 +109,13 @@ impl SharePartitions {
             }
         }
         history
+    }
+
+    /// What a group with a dead letter queue has given up since this was asked for last.
+    pub(crate) fn take_given_up(&mut self, group: &str) -> Vec<(TopicIdPartition, Vec<RecordChange>)> {
+        let partitions = self.by_group.get_mut(group).into_iter().flatten();
+        let given_up = partitions.map(|(partition, entry)| (*partition, entry.partition.take_given_up()));
+        given_up.filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
     /// The partitions that a group has fetched from and that are in memory.

@@ -193,8 +193,8 @@ fn broker_settings_are_checked_when_the_broker_is_made() {
         assert!(error.contains(part), "{error}");
     }
     let mut options = ClusterOptions::new(Instant::now(), 0);
-    options.share_version = 2;
-    assert!(Cluster::new(options.clone()).unwrap_err().to_string().contains("share.version=2"));
+    options.share_version = 4;
+    assert!(Cluster::new(options.clone()).unwrap_err().to_string().contains("share.version=4"));
     options.share_version = 1;
     options.topics = vec![("bad name".to_owned(), 1)];
     assert!(Cluster::new(options.clone()).unwrap_err().to_string().contains("bad name"));

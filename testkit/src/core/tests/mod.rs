@@ -5,6 +5,7 @@ mod acquire;
 mod classic;
 mod configs;
 mod consumers;
+mod dead_letters;
 mod delivery;
 mod faults;
 mod fetch;

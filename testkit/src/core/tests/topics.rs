@@ -78,7 +78,7 @@ fn api_versions_lists_what_is_served_and_the_features() {
     let level = |name: &str, level| (name.to_owned(), level);
     assert_eq!(
         levels(&response),
-        [level("group.version", 1), level("share.version", 1), level("transaction.version", 2)]
+        [level("group.version", 1), level("share.version", 2), level("transaction.version", 2)]
     );
     let fetch = response.api_keys.iter().find(|api| api.api_key == ApiKey::SHARE_FETCH.0).unwrap();
     assert_eq!((fetch.min_version, fetch.max_version), (1, 2));

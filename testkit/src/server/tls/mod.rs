@@ -11,6 +11,7 @@ pub(crate) use acceptor::Acceptor;
 
 /// Who the broker is, and which clients it believes.
 #[derive(Clone, Default)]
+#[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "nothing reads them without TLS"))]
 pub(crate) struct TlsOptions {
     /// Certificate chain and private key in PEM; `None` has one made.
     pub(crate) identity: Option<String>,

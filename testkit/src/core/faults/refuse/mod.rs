@@ -54,6 +54,8 @@ use ackflow_protocol::messages::offset_commit::OffsetCommitRequest;
 use ackflow_protocol::messages::offset_delete::OffsetDeleteRequest;
 use ackflow_protocol::messages::offset_fetch::OffsetFetchRequest;
 use ackflow_protocol::messages::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
+use ackflow_protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
+use ackflow_protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 use ackflow_protocol::messages::share_acknowledge::{ShareAcknowledgeRequest, ShareAcknowledgeResponse};
 use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 use ackflow_protocol::messages::share_group_describe::{
@@ -96,6 +98,8 @@ pub(crate) fn whole(cx: &RequestContext<'_>, key: ApiKey, body: Bytes, error_cod
         FindCoordinatorRequest => find_coordinator,
         ListGroupsRequest => |_, error_code, _| ListGroupsResponse { error_code, ..Default::default() },
         ApiVersionsRequest => |_, error_code, _| ApiVersionsResponse { error_code, ..Default::default() },
+        SaslHandshakeRequest => |_, error_code, _| SaslHandshakeResponse { error_code, ..Default::default() },
+        SaslAuthenticateRequest => |_, error_code, _| SaslAuthenticateResponse { error_code, ..Default::default() },
         CreateTopicsRequest => create_topics,
         DeleteTopicsRequest => delete_topics,
         InitProducerIdRequest => |_, error_code, _| InitProducerIdResponse { error_code, ..Default::default() },

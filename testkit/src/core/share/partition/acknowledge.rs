@@ -74,7 +74,7 @@ impl SharePartition {
             }
         }
         let Change { batches, effects, .. } = change;
-        self.note(effects.changes);
+        self.note_ends(limits, effects.changes);
         self.has_state |= !batches.is_empty();
         self.batches.extend(batches);
         for (first, last) in effects.renewed {

@@ -26,6 +26,7 @@ mod withhold;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::dead_letters::reason;
 pub(crate) use acknowledge::{AcknowledgeError, AcknowledgementRange};
 pub(crate) use acquire::{AcquireMode, AcquireRequest, AcquiredRange, LogSpan};
 pub use history::{FailedAttempt, RecordChange, RecordEvent};
@@ -45,6 +46,8 @@ pub(crate) struct ShareLimits {
     pub(crate) max_record_locks: i32,
     /// `share.renew.acknowledge.enable`.
     pub(crate) renew_enabled: bool,
+    /// Whether what is given up goes to a dead letter queue.
+    pub(crate) dead_letters: bool,
 }
 
 /// The states of the records of one partition for one group.
@@ -62,6 +65,8 @@ pub(crate) struct SharePartition {
     locks: BTreeMap<(Instant, i64), i64>,
     /// Whether an attempt has ended: only then Kafka has a state of the partition that it can describe.
     has_state: bool,
+    /// What was given up and is in no dead letter queue yet.
+    given_up: Vec<RecordChange>,
     /// What happened since it was asked for last, where anybody asks.
     history: Option<Vec<RecordChange>>,
 }
@@ -76,6 +81,7 @@ impl SharePartition {
             search: false,
             locks: BTreeMap::new(),
             has_state: false,
+            given_up: Vec::new(),
             history: None,
         }
     }
@@ -93,6 +99,11 @@ impl SharePartition {
     /// What happened since this was asked for last.
     pub(crate) fn take_history(&mut self) -> Vec<RecordChange> {
         self.history.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What was given up since this was asked for last, of a group with a dead letter queue.
+    pub(crate) fn take_given_up(&mut self) -> Vec<RecordChange> {
+        std::mem::take(&mut self.given_up)
     }
 
     /// Every record from the start to the end: first and last offset, state, delivery count.
@@ -198,6 +209,14 @@ impl SharePartition {
         }
     }
 
+    /// Keeps what was given up for the dead letter queue, and notes all changes.
+    fn note_ends(&mut self, limits: &ShareLimits, changes: Vec<RecordChange>) {
+        if limits.dead_letters {
+            self.given_up.extend(changes.iter().filter(|change| reason(change.what).is_some()).cloned());
+        }
+        self.note(changes);
+    }
+
     fn note(&mut self, changes: Vec<RecordChange>) {
         if let Some(history) = &mut self.history {
             history.extend(changes);
@@ -271,7 +290,7 @@ impl SharePartition {
             });
         }
         self.search |= released;
-        self.note(noted);
+        self.note_ends(limits, noted);
         self.move_start() || released
     }
 

@@ -89,7 +89,7 @@ impl SharePartition {
             });
         }
         self.search |= released;
-        self.note(noted);
+        self.note_ends(limits, noted);
         self.move_start() || released
     }
 }
