@@ -124,6 +124,28 @@ impl Connection {
     ) -> Result<impl Future<Output = Result<R::Response, ClientError>> + Send + use<R>, ClientError> {
         let (sender, answer) = oneshot::channel();
         let version = self.push(request, versions, Return::To(sender))?;
+        Ok(self.answered::<R>(version, answer, within))
+    }
+
+    /// As [`Connection::call`], in a version that is not stable and that the broker [offers](Self::offers).
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(crate) async fn call_unstable<R: Request>(
+        &self,
+        request: &R,
+        version: i16,
+        within: Duration,
+    ) -> Result<R::Response, ClientError> {
+        let (sender, answer) = oneshot::channel();
+        self.push_in(request, version, Return::To(sender))?;
+        self.answered::<R>(version, answer, within).await
+    }
+
+    fn answered<R: Request>(
+        &self,
+        version: i16,
+        answer: oneshot::Receiver<Result<Bytes, ClientError>>,
+        within: Duration,
+    ) -> impl Future<Output = Result<R::Response, ClientError>> + Send + use<R> {
         let answer = timeout(within.saturating_add(self.throttled_for()), answer);
         let connection = self.clone();
         let span = tracing::trace_span!("request", broker = self.broker(), api = %R::KEY, version);
@@ -134,7 +156,7 @@ impl Connection {
                 Err(_) => Err(connection.timed_out::<R>(within)),
             }
         };
-        Ok(answered.instrument(span))
+        answered.instrument(span)
     }
 
     /// Queues a request as [`Connection::start`] does, where the connection speaks `least` or a newer version of it. Its answer, or why there
@@ -156,10 +178,15 @@ impl Connection {
     fn push<R: Request>(&self, request: &R, versions: RangeInclusive<i16>, to: Return) -> Result<i16, ClientError> {
         let handle = &*self.0;
         let version = request::agreed::<R>(&handle.versions, &versions).map_err(|error| self.named(error))?;
+        self.push_in(request, version, to)?;
+        Ok(version)
+    }
+
+    fn push_in<R: Request>(&self, request: &R, version: i16, to: Return) -> Result<(), ClientError> {
+        let handle = &*self.0;
         let correlation_id = handle.queue.next_correlation_id();
         let outgoing = request::write(request, version, correlation_id, &handle.client_id);
-        handle.queue.push(outgoing.map_err(|error| self.named(error))?, to)?;
-        Ok(version)
+        handle.queue.push(outgoing.map_err(|error| self.named(error))?, to)
     }
 
     /// Reads an answer that came into an inbox, and obeys it where it says that this client is throttled.
@@ -210,6 +237,12 @@ impl Connection {
     /// The version of an API that this connection speaks: the newest stable one that both sides know.
     pub fn version(&self, key: ApiKey) -> Option<i16> {
         self.0.versions.agreed(key)
+    }
+
+    /// Whether the broker offers this version of an API, stable or not.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(crate) fn offers(&self, key: ApiKey, version: i16) -> bool {
+        self.0.versions.offers(key, version)
     }
 
     /// The level of a finalized feature of the cluster, such as `share.version`; `None` where the cluster does not have

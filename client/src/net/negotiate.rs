@@ -55,6 +55,12 @@ impl Versions {
         self.offered.get(&key).is_some_and(|(from, _)| *from <= version).then_some(version)
     }
 
+    /// Whether the broker offers this version of an API, stable or not.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) fn offers(&self, key: ApiKey, version: i16) -> bool {
+        self.offered.get(&key).is_some_and(|(from, to)| (*from..=*to).contains(&version))
+    }
+
     /// The level of a finalized feature.
     pub(super) fn feature(&self, name: &str) -> Option<i16> {
         self.features.get(name).copied()

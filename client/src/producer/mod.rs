@@ -31,6 +31,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 pub use ackflow_protocol::machine::transaction::GroupMetadata;
+#[cfg(feature = "unstable-kip-1289")]
+pub use ackflow_protocol::machine::transaction::{ShareAcknowledgements, ShareGroupMetadata, SourceAcknowledgements};
 pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryFuture;
 pub use record::{DeliveryReport, ProducerRecord};

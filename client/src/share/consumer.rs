@@ -39,11 +39,11 @@ use crate::metrics::Metrics;
 ///
 /// Keys and values are bytes unless [`with_deserializers`](Self::with_deserializers) says otherwise.
 pub struct ShareConsumer<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
-    handle: Handle,
-    mode: AcknowledgementMode,
+    pub(super) handle: Handle,
+    pub(super) mode: AcknowledgementMode,
     deserializers: Arc<Deserializers<K, V>>,
     /// What the last poll handed out and no request has taken yet.
-    handed: Vec<Handed>,
+    pub(super) handed: Vec<Handed>,
     /// Renewals under way. Their records will be handed out again.
     renewing: Vec<(Settled, Part)>,
     /// Renewed records, for the next poll.
@@ -51,10 +51,10 @@ pub struct ShareConsumer<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
 }
 
 #[derive(Debug)]
-struct Handed {
-    part: Part,
-    records: u32,
-    decisions: Decisions,
+pub(super) struct Handed {
+    pub(super) part: Part,
+    pub(super) records: u32,
+    pub(super) decisions: Decisions,
 }
 
 impl ShareConsumer {
@@ -212,7 +212,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     }
 
     /// In explicit mode, what could not be read is decided about by that, unless the application says otherwise.
-    fn decide_unread(&mut self) {
+    pub(super) fn decide_unread(&mut self) {
         for Handed { part, decisions, .. } in &mut self.handed {
             part.source.unread.decide(&part.ranges, decisions);
         }
@@ -445,4 +445,4 @@ impl<K, V> fmt::Debug for ShareConsumer<K, V> {
     }
 }
 
-const ACKNOWLEDGING: &str = "acknowledging records of a share consumer";
+pub(super) const ACKNOWLEDGING: &str = "acknowledging records of a share consumer";

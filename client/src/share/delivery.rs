@@ -30,8 +30,8 @@ use crate::deserialize::{ByteArrayDeserializer, Deserializer, Deserializers};
 /// What [`records`](Self::records) could not read is not accepted with the rest, but settled as [`RecordError`] says, unless
 /// [`acknowledge`](Self::acknowledge) names its offsets first.
 pub struct Delivery<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
-    part: Part,
-    link: Link,
+    pub(super) part: Part,
+    pub(super) link: Link,
     deserializers: Arc<Deserializers<K, V>>,
     first_offset: i64,
     last_offset: i64,

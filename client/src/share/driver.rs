@@ -53,6 +53,9 @@ pub(super) struct Driver {
 pub(super) struct Status {
     pub(super) assignment: Vec<TopicPartition>,
     pub(super) lock_timeout: Option<std::time::Duration>,
+    /// While the member is in the group.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) member_epoch: Option<i32>,
 }
 
 /// What an acknowledgement under way moves when it ends.
@@ -114,9 +117,19 @@ impl Driver {
                 }
                 Output::Event(Event::Closed) => return None,
                 Output::Event(event) => self.event(event),
-                Output::Wait(until) => return Some(until),
+                Output::Wait(until) => {
+                    #[cfg(feature = "unstable-kip-1289")]
+                    self.tell_epoch();
+                    return Some(until);
+                }
             }
         }
+    }
+
+    #[cfg(feature = "unstable-kip-1289")]
+    fn tell_epoch(&self) {
+        let epoch = self.machine.member_epoch();
+        self.status.send_if_modified(|status| std::mem::replace(&mut status.member_epoch, epoch) != epoch);
     }
 
     fn done(&mut self, done: Done, outcomes: &mut Vec<Outcome>) {
@@ -172,6 +185,11 @@ impl Driver {
                 self.machine.given_back(now, part.records());
                 let ranges = ranges::acknowledged(&part.ranges, AckType::Release);
                 self.machine.acknowledge(now, part.source.acquisition, part.source.topic_partition, ranges);
+            }
+            #[cfg(feature = "unstable-kip-1289")]
+            Command::HandOver(part) => {
+                let Source { acquisition, topic_partition, .. } = *part.source;
+                self.machine.handed_over(now, acquisition, topic_partition, &part.ranges);
             }
             // Whoever settles after closing learns it when the answer's sender is gone.
             Command::Acknowledge(_) if self.closing.is_some() => {}
@@ -253,7 +271,12 @@ impl Driver {
         match event {
             Event::Acquired(acquisition) => {
                 let grip = self.grips.entry((acquisition.session, acquisition.topic_partition)).or_default().clone();
-                self.tell(Notice::Acquired(Part::new(acquisition, grip)));
+                #[cfg(feature = "unstable-kip-1289")]
+                let leader = self.machine.address_of(acquisition.session).cloned();
+                let part = Part::new(acquisition, grip);
+                #[cfg(feature = "unstable-kip-1289")]
+                let part = part.led_by(leader);
+                self.tell(Notice::Acquired(part));
             }
             Event::SessionLost { session, .. } => self.lost(|lost, _| lost == session),
             Event::PartitionLost { session, topic_partition, .. } => {

@@ -47,6 +47,8 @@ pub(super) struct Handle {
     alarm: Alarm,
     auto_renew: Option<AutoRenew>,
     pub(super) close_timeout: Duration,
+    #[cfg(feature = "unstable-kip-1289")]
+    group_id: String,
     member_id: String,
     subscription: Subscription,
     buffer: Buffer,
@@ -109,6 +111,8 @@ impl Handle {
             alarm: Alarm::default(),
             auto_renew: config.auto_renew,
             close_timeout: config.client.net.request_timeout,
+            #[cfg(feature = "unstable-kip-1289")]
+            group_id: config.group_id.clone(),
             member_id,
             subscription: Subscription::default(),
             buffer: Buffer::default(),
@@ -326,6 +330,11 @@ impl Handle {
 
     pub(super) fn member_id(&self) -> &str {
         &self.member_id
+    }
+
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) fn group_id(&self) -> &str {
+        &self.group_id
     }
 
     pub(super) fn client_instance_id(&self) -> Option<Uuid> {

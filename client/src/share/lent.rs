@@ -13,7 +13,6 @@ use super::lock::{Grip, Lock};
 use super::part::{Part, Place, Source};
 use super::ranges;
 use super::records::{Reader, ShareRecordsIter};
-use super::unread::Unread;
 use crate::deserialize::BYTES;
 
 /// Records of one partition, to read. It settles nothing, and what becomes of the delivery that it was lent by does not matter to it. A clone
@@ -38,8 +37,7 @@ impl LentRecords {
     ) -> Self {
         let topic_partition = TopicIdPartition { topic_id: Uuid::ZERO, partition };
         let acquisition = AcquisitionId { session: SessionId { node: -1, incarnation: 0 }, number: 0 };
-        let source =
-            Arc::new(Source { topic: topic.into(), topic_partition, acquisition, batches, unread: Unread::default() });
+        let source = Arc::new(Source::new(topic.into(), topic_partition, acquisition, batches));
         let now = Instant::now();
         Self(Part { source, ranges, lock: Lock::new(Duration::ZERO, now, Grip::default()), place: Place::default() })
     }

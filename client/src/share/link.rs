@@ -29,6 +29,9 @@ pub(super) enum Command {
     Dropped(Part),
     /// Records that were acquired and are not wanted any more: the group is to have them back.
     GiveBack(Part),
+    /// A producer's transaction decides about these records from now on.
+    #[cfg(feature = "unstable-kip-1289")]
+    HandOver(Part),
     /// Send verdicts.
     Acknowledge(Acknowledgement),
     /// Renew the locks of these offsets by itself, as far as they are undecided.

@@ -48,10 +48,14 @@ mod records;
 mod subscription;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "unstable-kip-1289")]
+mod transactional;
 mod unread;
 
 pub use ackflow_protocol::machine::{AckRange, AckType, AcquireMode, AcquiredRange, AutoRenew};
 
+#[cfg(feature = "unstable-kip-1289")]
+pub use ackflow_protocol::machine::transaction::{ShareAcknowledgements, ShareGroupMetadata, SourceAcknowledgements};
 pub use acks::{AckError, Acknowledged, Commit, CommitResults, Settled, TopicPartition};
 pub use config::{AcknowledgementMode, ShareConsumerBuilder, ShareConsumerConfig};
 pub use consumer::ShareConsumer;

@@ -30,7 +30,7 @@ use crate::metrics::Metrics;
 /// Keys and values are bytes unless [`with_deserializers`](Self::with_deserializers) says otherwise.
 #[derive(Debug)]
 pub struct OwnedShareConsumer<K = ByteArrayDeserializer, V = ByteArrayDeserializer> {
-    handle: Handle,
+    pub(super) handle: Handle,
     deserializers: Arc<Deserializers<K, V>>,
 }
 

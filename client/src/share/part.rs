@@ -17,6 +17,9 @@ pub(super) struct Source {
     pub(super) batches: Vec<RecordBatch>,
     /// What of it somebody who decides about it could not read.
     pub(super) unread: Unread,
+    /// Where its broker was when it was acquired.
+    #[cfg(feature = "unstable-kip-1289")]
+    pub(super) leader: Option<ackflow_protocol::machine::BrokerAddress>,
 }
 
 /// Some offsets of one acquisition. Its records are found without a walk from the start of their batch: `place` lies
@@ -37,19 +40,32 @@ pub(super) struct Place {
     pub(super) cursor: RecordCursor,
 }
 
+impl Source {
+    pub(super) fn new(
+        topic: Arc<str>,
+        topic_partition: TopicIdPartition,
+        acquisition: AcquisitionId,
+        batches: Vec<RecordBatch>,
+    ) -> Self {
+        Self {
+            topic,
+            topic_partition,
+            acquisition,
+            batches,
+            unread: Unread::default(),
+            #[cfg(feature = "unstable-kip-1289")]
+            leader: None,
+        }
+    }
+}
+
 impl Part {
     /// All of an acquisition.
     pub(super) fn new(acquisition: Acquisition, grip: Grip) -> Self {
         let acquired = acquisition.id();
         let Acquisition { topic, topic_partition, lock_timeout, lock_deadline, ranges, batches, .. } = acquisition;
         Self {
-            source: Arc::new(Source {
-                topic,
-                topic_partition,
-                acquisition: acquired,
-                batches,
-                unread: Unread::default(),
-            }),
+            source: Arc::new(Source::new(topic, topic_partition, acquired, batches)),
             ranges,
             lock: Lock::new(lock_timeout, lock_deadline, grip),
             place: Place::default(),

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Instant;
 
+#[cfg(feature = "unstable-kip-1289")]
+use ackflow_protocol::machine::transaction::ShareLack;
 use ackflow_protocol::machine::transaction::{
     TransactionEvent, TransactionRequest as Request, TransactionResponse as Response, TransactionStep as Step,
 };
@@ -123,7 +125,7 @@ async fn flush(shared: &Shared) {
 
 async fn ask(shared: &Shared, id: RequestId, to: Destination, request: Request, versions: RangeInclusive<i16>) -> Done {
     let connection = match &to {
-        Destination::Coordinator(to) => {
+        Destination::Coordinator(to) | Destination::Leader(to) => {
             if let Some(address) = address(&to.host, to.port.into()) {
                 shared.pool.learn(to.node, address);
             }
@@ -162,6 +164,15 @@ async fn call(
         }
         Request::TxnOffsetCommit(request) => {
             Response::TxnOffsetCommit(connection.call_in(&request, versions, within).await?)
+        }
+        #[cfg(feature = "unstable-kip-1289")]
+        Request::TxnShareAcknowledge(request) => {
+            let version = *versions.start();
+            let offers = connection.offers(ApiKey::TXN_SHARE_ACKNOWLEDGE, version);
+            match ShareLack::of(offers, connection.finalized_feature("share.version")) {
+                Some(lack) => Response::SharesLack(lack),
+                None => Response::TxnShareAcknowledge(connection.call_unstable(&request, version, within).await?),
+            }
         }
         Request::EndTxn(request) => Response::EndTxn(connection.call_in(&request, versions, within).await?),
     })

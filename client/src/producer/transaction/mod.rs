@@ -4,6 +4,8 @@
 //! sender once a batch, the driver. Who holds the lock of a partition may take that of the machine, never the other way round.
 
 mod driver;
+#[cfg(feature = "unstable-kip-1289")]
+mod shares;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +24,7 @@ use super::batch::ProducerId;
 use super::config::ProducerConfig;
 use super::{Producer, closed};
 use crate::error::{ClientError, ErrorKind};
+use crate::heard::said;
 use crate::net::random;
 
 /// The machine, and who waits for it.
@@ -251,5 +254,5 @@ fn error_of(doing: &'static str, error: &TransactionError) -> ClientError {
         (_, Some(code)) => ErrorKind::Broker(code),
         (_, None) => ErrorKind::Invalid,
     };
-    ClientError::new(kind, doing, error.to_string())
+    ClientError::new(kind, doing, said(&error.to_string()))
 }
