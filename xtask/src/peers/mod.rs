@@ -3,6 +3,8 @@
 mod franz_go;
 mod java;
 mod librdkafka;
+mod produce;
+mod programs;
 mod share;
 
 use std::ffi::OsString;
@@ -11,6 +13,7 @@ use std::process::Command;
 pub use franz_go::franz_go;
 pub use java::java;
 pub use librdkafka::{librdkafka, librdkafka_consumer};
+pub use produce::producers;
 pub use share::share_consumers;
 
 /// A client that writes and reads records.

@@ -25,6 +25,7 @@ mod growth;
 mod java_on_embedded;
 mod mixed_group;
 mod perf_core;
+mod perf_produce;
 mod perf_share;
 mod reauth;
 mod records_interop;
@@ -70,6 +71,7 @@ pub static ALL: &[Proof] = &[
     schema_oracle::PROOF,
     records_interop::PROOF,
     perf_core::PROOF,
+    perf_produce::PROOF,
     perf_share::PROOF,
     faults_core::PROOF,
     faults_codec::PROOF,
