@@ -54,10 +54,10 @@ const RUNS: u64 = 300;
 // Mutation: protocol/src/machine/share_consumer/responses.rs
 // - request.written + self.lock_timeout.unwrap_or(super::DEFAULT_LOCK)
 // + request.written + self.lock_timeout.unwrap_or(super::DEFAULT_LOCK) + Duration::from_millis(300)
-// Mutation: protocol/src/machine/share_consumer/mod.rs
+// Mutation: protocol/src/machine/share_consumer/ends.rs
 // - node.ledger.fail_all(code);
 // +
-// Mutation: protocol/src/machine/share_consumer/mod.rs
+// Mutation: protocol/src/machine/share_consumer/ends.rs
 // - self.outputs.push_back(Output::Event(Event::SessionLost { session: node.session.id(), error: code }));
 // +
 // Mutation: protocol/src/machine/share_consumer/node.rs

@@ -57,7 +57,7 @@ fn row_02_acknowledgements_never_travel_with_epoch_zero() {
     );
 }
 
-// Mutation: protocol/src/machine/share_consumer/mod.rs
+// Mutation: protocol/src/machine/share_consumer/ends.rs
 // - node.ledger.fail_all(code);
 // +
 #[test]
