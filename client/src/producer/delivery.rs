@@ -1,8 +1,9 @@
 //! What became of a batch, and the futures that wait for it: one a record, which cost no allocation.
 
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::record::DeliveryReport;
@@ -20,55 +21,58 @@ pub(super) struct Appended {
 /// What became of a batch.
 pub(super) type Outcome = Result<Appended, ClientError>;
 
-/// A place that holds the outcome of a batch as soon as there is one.
+/// The number of a future's waker, once it has one.
+type Slot = Option<NonZeroU32>;
+
+/// A place that holds the outcome of a batch as soon as there is one. Then reading it takes no lock.
 #[derive(Debug)]
 pub(super) struct Completion {
     topic: Arc<str>,
     partition: i32,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    /// By future, whom to wake.
-    Waiting(Vec<Waker>),
-    Done(Outcome),
+    outcome: OnceLock<Outcome>,
+    /// By future, whom to wake. Who adds itself looks for the outcome with the lock held, and who has set the outcome wakes all after that.
+    waiting: Mutex<Vec<Waker>>,
 }
 
 impl Completion {
+    pub(super) fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// Whether there is an outcome.
     pub(super) fn is_done(&self) -> bool {
-        matches!(*self.lock(), State::Done(_))
+        self.outcome.get().is_some()
     }
 
     fn complete(&self, outcome: Outcome) {
-        let waiting = match &mut *self.lock() {
-            State::Done(_) => return,
-            state => std::mem::replace(state, State::Done(outcome)),
-        };
-        if let State::Waiting(wakers) = waiting {
-            wakers.into_iter().for_each(Waker::wake);
+        if self.outcome.set(outcome).is_ok() {
+            let waiting = std::mem::take(&mut *self.lock());
+            waiting.into_iter().for_each(Waker::wake);
         }
     }
 
     /// `slot` is where the caller's waker is, once it has one.
-    fn poll(&self, slot: &mut Option<usize>, cx: &Context<'_>) -> Poll<Outcome> {
-        match &mut *self.lock() {
-            State::Done(outcome) => return Poll::Ready(outcome.clone()),
-            State::Waiting(wakers) => match *slot {
-                Some(at) => wakers[at].clone_from(cx.waker()),
-                None => {
-                    *slot = Some(wakers.len());
-                    wakers.push(cx.waker().clone());
-                }
-            },
+    fn poll(&self, slot: &mut Slot, cx: &Context<'_>) -> Poll<Outcome> {
+        if let Some(outcome) = self.outcome.get() {
+            return Poll::Ready(outcome.clone());
+        }
+        let mut waiting = self.lock();
+        if let Some(outcome) = self.outcome.get() {
+            return Poll::Ready(outcome.clone());
+        }
+        match slot.and_then(|number| waiting.get_mut(number.get() as usize - 1)) {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => {
+                waiting.push(cx.waker().clone());
+                *slot = u32::try_from(waiting.len()).ok().and_then(NonZeroU32::new);
+            }
         }
         Poll::Pending
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
         // No code that holds the lock can panic halfway through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -78,7 +82,7 @@ pub(super) struct Promise(Arc<Completion>);
 
 impl Promise {
     pub(super) fn new(topic: Arc<str>, partition: i32) -> Self {
-        Self(Arc::new(Completion { topic, partition, state: Mutex::new(State::Waiting(Vec::new())) }))
+        Self(Arc::new(Completion { topic, partition, outcome: OnceLock::new(), waiting: Mutex::default() }))
     }
 
     pub(super) fn completion(&self) -> &Arc<Completion> {
@@ -102,20 +106,22 @@ impl Drop for Promise {
     }
 }
 
-/// Waits for one record to be confirmed by the broker. It is safe to drop: the record is sent all the same.
+/// Waits for one record to be confirmed by the broker. It is safe to drop: the record is sent all the same. As other futures, it may not be polled after
+/// it has given its result.
 #[derive(Debug)]
 #[must_use = "a record that was not awaited may be lost without notice"]
 pub struct DeliveryFuture {
-    completion: Arc<Completion>,
+    /// Until it is done.
+    completion: Option<Arc<Completion>>,
+    timestamp: i64,
     /// The record's place in its batch.
     index: i32,
-    timestamp: i64,
-    slot: Option<usize>,
+    slot: Slot,
 }
 
 impl DeliveryFuture {
     pub(super) fn new(completion: Arc<Completion>, index: i32, timestamp: i64) -> Self {
-        Self { completion, index, timestamp, slot: None }
+        Self { completion: Some(completion), timestamp, index, slot: None }
     }
 }
 
@@ -124,13 +130,21 @@ impl Future for DeliveryFuture {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let completion = &this.completion;
-        completion.poll(&mut this.slot, cx).map_ok(|appended| DeliveryReport {
-            topic: completion.topic.clone(),
-            partition: completion.partition,
-            offset: appended.base_offset.map(|base| base + i64::from(this.index)),
-            timestamp: appended.append_time.unwrap_or(this.timestamp),
-        })
+        let Some(batch) = this.completion.take() else {
+            panic!("a delivery that was reported is awaited again");
+        };
+        match batch.poll(&mut this.slot, cx) {
+            Poll::Ready(outcome) => Poll::Ready(outcome.map(|appended| DeliveryReport {
+                partition: batch.partition,
+                offset: appended.base_offset.map(|base| base + i64::from(this.index)),
+                timestamp: appended.append_time.unwrap_or(this.timestamp),
+                batch,
+            })),
+            Poll::Pending => {
+                this.completion = Some(batch);
+                Poll::Pending
+            }
+        }
     }
 }
 
@@ -138,7 +152,7 @@ impl Future for DeliveryFuture {
 #[derive(Debug)]
 pub(super) struct BatchFuture {
     completion: Arc<Completion>,
-    slot: Option<usize>,
+    slot: Slot,
 }
 
 impl BatchFuture {
@@ -171,7 +185,8 @@ mod tests {
         promise.keep(Ok(Appended { base_offset: Some(1000), append_time: None }));
         for (index, delivery) in waiting.into_iter().enumerate() {
             let report = delivery.await.unwrap().unwrap();
-            assert_eq!((report.partition, report.offset, report.timestamp), (3, Some(1000 + index as i64), 70));
+            assert_eq!((report.topic(), report.partition), ("t", 3));
+            assert_eq!((report.offset, report.timestamp), (Some(1000 + index as i64), 70));
         }
         assert_eq!(late.await.unwrap().offset, Some(1100));
     }

@@ -4,6 +4,7 @@
 //! batches, and those that have waited for `linger.ms`, to the leaders. The producer is idempotent by default: a batch
 //! whose answer was lost is sent again with the same bytes and sequence number, so it is written once and in order.
 
+mod append;
 mod batch;
 mod config;
 mod delivery;
@@ -22,7 +23,6 @@ mod verdict;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ackflow_protocol::wire::Uuid;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -37,10 +37,10 @@ pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryFuture;
 pub use record::{DeliveryReport, ProducerRecord};
 
+use append::Step;
 use delivery::BatchFuture;
-use partitioner::partition_of_key;
-use queue::{Append, Limits};
-use topics::{Partition, Topic, Topics};
+use queue::Limits;
+use topics::{Partition, Topics};
 use transaction::Transactions;
 
 use crate::error::{ClientError, ErrorKind};
@@ -151,40 +151,17 @@ impl Producer {
     /// it had to wait too long, [`ErrorKind::Closed`], and what the cluster says of the topic.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryFuture, ClientError> {
         let shared = &*self.0.0;
-        shared.check_transaction()?;
-        let topic = match shared.topics.get(&record.topic) {
-            Some(topic) if topic.has(record.partition) => topic,
-            Some(_) => shared.look_for_partition(&record).await?,
-            None => shared.wait_for_topic(&record.topic).await?,
-        };
-        let size = shared.check_size(&record)?;
-        let timestamp = record.timestamp.unwrap_or_else(now_ms);
-        let (mut at, mut may_move_on) = shared.choose(&topic, &record)?;
-        let (mut room, mut moved_on) = (None, false);
+        let (mut room, mut looked) = (None, false);
         loop {
-            let partition = &topic.partitions[at];
-            let appended = {
-                let mut queue = partition.lock();
-                // It may have been ended meanwhile.
-                shared.check_transaction()?;
-                queue.append(&record, timestamp, Instant::now, &mut room, may_move_on)
-            };
-            match appended.map_err(|error| invalid(&record, error.to_string()))? {
-                Append::Queued { delivery, activated, changed } => {
-                    if activated {
-                        shared.activate(partition);
-                    }
-                    if activated || changed || moved_on {
-                        shared.wake.notify_one();
-                    }
-                    return Ok(delivery);
+            match shared.append(&record, &mut room, looked)? {
+                Step::Queued(delivery) => return Ok(delivery),
+                Step::NeedsRoom { size } => room = Some(shared.wait_for_room(&record, size).await?),
+                Step::UnknownTopic => shared.wait_for_topic(&record.topic).await?,
+                Step::UnknownPartition => {
+                    // Without an answer, what is known has to do.
+                    let _ = timeout(shared.config.max_block, shared.topics.refreshed()).await;
+                    looked = true;
                 }
-                Append::MoveOn => {
-                    (may_move_on, moved_on) = (false, true);
-                    at = topic.choose_another();
-                }
-                Append::NeedsRoom => room = Some(shared.wait_for_room(&record, size).await?),
-                Append::Closed => return Err(closed()),
             }
         }
     }
@@ -251,41 +228,12 @@ impl Shared {
         self.transactions.as_ref().map_or(Ok(()), |transactions| transactions.check())
     }
 
-    /// The partition that a record goes to, and whether the record may go to another one just as well.
-    fn choose(&self, topic: &Topic, record: &ProducerRecord) -> Result<(usize, bool), ClientError> {
-        let count = topic.partitions.len();
-        if let Some(partition) = record.partition {
-            return match usize::try_from(partition) {
-                Ok(at) if at < count => Ok((at, false)),
-                _ => Err(invalid(record, format!("there is no partition {partition}, the topic has {count}"))),
-            };
-        }
-        match &record.key {
-            Some(key) if !self.config.ignore_keys => Ok((partition_of_key(key, count), false)),
-            _ => Ok((topic.chosen(), true)),
-        }
-    }
-
-    /// The size that a batch of this record alone has at most.
-    fn check_size(&self, record: &ProducerRecord) -> Result<usize, ClientError> {
-        let size = record.batch_size_at_most();
-        for (key, limit) in
-            [("max.request.size", self.config.max_request_size), ("buffer.memory", self.config.buffer_memory)]
-        {
-            if size > limit {
-                let reason = format!("a record of {size} bytes exceeds {key}={limit}");
-                return Err(invalid(record, reason).remedy(format!("raise {key}, or send smaller records")));
-            }
-        }
-        Ok(size)
-    }
-
-    async fn wait_for_topic(&self, name: &Arc<str>) -> Result<Arc<Topic>, ClientError> {
+    async fn wait_for_topic(&self, name: &Arc<str>) -> Result<(), ClientError> {
         let began = Instant::now();
         let mut patience = self.pool.patience(self.config.max_block);
         loop {
             if let Ok(found) = timeout_at(began + patience, self.topics.wait_for(name)).await {
-                return found;
+                return found.map(drop);
             }
             // A broker that was reached meanwhile may say that there is no such topic yet.
             match self.pool.patience(self.config.max_block) {
@@ -300,16 +248,6 @@ impl Shared {
         };
         Err(ClientError::new(ErrorKind::TimedOut, format!("producing to topic {name}"), reason)
             .remedy("check the name, create the topic, and check that the brokers can be reached"))
-    }
-
-    /// Asks whether a topic has got more partitions.
-    async fn look_for_partition(&self, record: &ProducerRecord) -> Result<Arc<Topic>, ClientError> {
-        // Without an answer, what is known has to do.
-        let _ = timeout(self.config.max_block, self.topics.refreshed()).await;
-        match self.topics.get(&record.topic) {
-            Some(topic) => Ok(topic),
-            None => self.wait_for_topic(&record.topic).await,
-        }
     }
 
     async fn wait_for_room(&self, record: &ProducerRecord, size: usize) -> Result<OwnedSemaphorePermit, ClientError> {
@@ -349,11 +287,6 @@ impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn now_ms() -> i64 {
-    // Before 1970 there is no time that Kafka could store.
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 fn invalid(record: &ProducerRecord, reason: String) -> ClientError {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::delivery::Completion;
+
 /// A record to be produced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerRecord {
@@ -71,10 +73,10 @@ const BATCH: usize = ackflow_protocol::records::BATCH_OVERHEAD;
 const RECORD: usize = VARINT + 1 + 10 + VARINT + 3 * VARINT;
 
 /// Where a record is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct DeliveryReport {
-    /// The topic.
-    pub topic: Arc<str>,
+    /// What became of its batch, which knows the topic too: so a report costs no more than the future did.
+    pub(super) batch: Arc<Completion>,
     /// The partition.
     pub partition: i32,
     /// The offset; `None` where the broker only says that it had the record already.
@@ -82,4 +84,11 @@ pub struct DeliveryReport {
     /// The record's time in milliseconds since 1970: its own, or the broker's where the topic says so
     /// (`message.timestamp.type`).
     pub timestamp: i64,
+}
+
+impl DeliveryReport {
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.batch.topic()
+    }
 }

@@ -1,6 +1,7 @@
 //! The topics that are produced to, their partitions, and who leads those.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -70,8 +71,31 @@ pub(super) struct Topics {
 
 #[derive(Debug, Default)]
 struct Known {
-    topics: HashMap<Arc<str>, Entry>,
+    topics: HashMap<Arc<str>, Entry, BuildHasherDefault<NameHasher>>,
     closed: Option<ClientError>,
+}
+
+/// Hashes names, eight bytes at a time. They come from the application, which has no reason to make them collide.
+#[derive(Debug, Default)]
+struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, tail) = bytes.as_chunks();
+        words.iter().for_each(|word| self.add(u64::from_le_bytes(*word)));
+        self.add(tail.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    }
+
+    fn finish(&self) -> u64 {
+        // The product's lowest bits, which choose the place, depend on those of the last word alone.
+        self.0 ^ self.0 >> 32
+    }
+}
+
+impl NameHasher {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 #[derive(Debug)]
@@ -87,10 +111,10 @@ impl Topics {
         Self { limits, known: RwLock::default(), answers, wanted: Notify::new() }
     }
 
-    /// The topic, if its partitions are known.
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Topic>> {
+    /// What `look` makes of the topic, if its partitions are known. Nothing may be asked of topics meanwhile.
+    pub(super) fn with<T>(&self, name: &str, look: impl FnOnce(&Topic) -> T) -> Option<T> {
         match self.read().topics.get(name)? {
-            Entry::Found(topic) => Some(topic.clone()),
+            Entry::Found(topic) => Some(look(topic)),
             Entry::Missing(_) => None,
         }
     }

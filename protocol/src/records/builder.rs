@@ -202,7 +202,21 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// [`BuildError::Empty`] and [`BuildError::BatchTooLarge`].
-    pub fn build(mut self) -> Result<Bytes, BuildError> {
+    pub fn build(self) -> Result<Bytes, BuildError> {
+        let mut batch = self.assemble()?;
+        set_crc(&mut batch);
+        Ok(Bytes::from(batch))
+    }
+
+    /// As [`build`](Self::build), without a checksum: [`assign_sequence`](super::assign_sequence) makes it, and has to come before the batch is sent.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_unnumbered(self) -> Result<Bytes, BuildError> {
+        self.assemble().map(Bytes::from)
+    }
+
+    fn assemble(mut self) -> Result<Vec<u8>, BuildError> {
         if self.count == 0 {
             return Err(BuildError::Empty);
         }
@@ -238,7 +252,6 @@ impl BatchBuilder {
         };
         let (room, _) = batch.split_first_chunk_mut().expect("room for the header was made first");
         header.write(room);
-        set_crc(&mut batch);
-        Ok(Bytes::from(batch))
+        Ok(batch)
     }
 }

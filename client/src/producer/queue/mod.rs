@@ -239,7 +239,9 @@ impl Queue {
             transactional: self.limits.transactions.is_some(),
             ..BatchOptions::default()
         };
-        self.open = Some(Open { builder: BatchBuilder::new(options), promise, room, since: now() });
+        // All that it may ever take, so that no record moves.
+        let builder = BatchBuilder::with_capacity(options, room.num_permits());
+        self.open = Some(Open { builder, promise, room, since: now() });
         let index = self.append_to_open(record, timestamp)?.expect("the first record of a batch always fits");
         Ok(self.queued(index, timestamp, true))
     }
@@ -268,7 +270,9 @@ impl Queue {
             return;
         };
         let count = builder.count();
-        match builder.build() {
+        // The checksum is made once: where the batch gets a number, with that.
+        let built = if self.limits.idempotent { builder.build_unnumbered() } else { builder.build() };
+        match built {
             Ok(records) => {
                 self.sealed.push_back(Batch {
                     records,

@@ -42,6 +42,23 @@ async fn five_requests_are_in_flight_in_order_and_the_rest_gathers_in_a_batch() 
     assert_eq!(last.unwrap().await.unwrap().offset, Some(600 + 93));
 }
 
+// Mutation: client/src/producer/queue/mod.rs
+// - let built = if self.limits.idempotent { builder.build_unnumbered() } else { builder.build() };
+// + let built = builder.build_unnumbered();
+#[tokio::test]
+async fn batches_of_a_producer_that_is_not_idempotent_have_no_number_but_a_checksum() {
+    let (_cluster, mut broker) = single().await;
+    let config = ProducerConfig { acks: Acks::Leader, idempotence: false, ..broker.config() };
+    let producer = Producer::new(config).unwrap();
+    let delivery = producer.send(record("a")).await.unwrap();
+    let request = broker.produce().await;
+    // Which looks at the checksum.
+    let sent = request.only();
+    assert_eq!((sent.producer_id, sent.epoch, sent.sequence, &*sent.values), (-1, -1, -1, &["a".to_owned()][..]));
+    request.answer(ErrorCode::NONE);
+    delivery.await.unwrap();
+}
+
 #[tokio::test]
 async fn one_request_carries_a_batch_of_each_partition_that_a_broker_leads() {
     let cluster = Cluster::default();

@@ -57,16 +57,19 @@ fn a_broker_sets_the_append_time_and_the_checksum_holds() {
 #[test]
 fn a_batch_that_was_numbered_later_is_the_one_that_was_built_with_the_numbers() {
     for compression in Compression::ALL {
-        let build = |options| {
+        let builder = |options| {
             let mut builder = BatchBuilder::new(BatchOptions { compression, ..options });
             builder.try_append(5, Some(b"k"), Some(b"v"), []).unwrap();
-            builder.build().unwrap().to_vec()
+            builder
         };
-        let mut later = build(BatchOptions::default());
-        assign_sequence(&mut later, 1 << 40, 7, 70_000).unwrap();
         let numbers =
             BatchOptions { producer_id: 1 << 40, producer_epoch: 7, base_sequence: 70_000, ..BatchOptions::default() };
-        assert_eq!(later, build(numbers));
+        let built = builder(numbers).build().unwrap();
+        for build in [BatchBuilder::build, BatchBuilder::build_unnumbered] {
+            let mut later = build(builder(BatchOptions::default())).unwrap().to_vec();
+            assign_sequence(&mut later, 1 << 40, 7, 70_000).unwrap();
+            assert_eq!(later, built);
+        }
     }
 }
 
