@@ -23,6 +23,7 @@ mod verdict;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ackflow_protocol::wire::Uuid;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -202,6 +203,22 @@ impl Producer {
         self.0.0.reporter.close().await;
         self.0.0.close();
         flushed
+    }
+
+    /// As [`Producer::close`], but within `limit`: what is not confirmed by then is given up, and its futures say that the producer was closed.
+    /// Cancel-safe as that one is.
+    ///
+    /// # Errors
+    /// As [`Producer::close`], and [`ErrorKind::TimedOut`].
+    pub async fn close_within(self, limit: Duration) -> Result<(), ClientError> {
+        let shared = self.0.0.clone();
+        if let Ok(closed) = timeout(limit, self.close()).await {
+            return closed;
+        }
+        shared.close();
+        let reason = format!("records were not confirmed within {} ms, and are given up", limit.as_millis());
+        Err(ClientError::new(ErrorKind::TimedOut, "closing the producer", reason)
+            .remedy("give it more time, or check that the brokers can be reached"))
     }
 }
 

@@ -102,7 +102,9 @@ async fn where_the_buffer_is_full_sending_waits_and_says_so_when_it_takes_too_lo
     let second = producer.send(record(&value)).await.unwrap();
     let error = producer.send(record(&value)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    assert!(error.to_string().contains("buffer.memory=2500"), "{error}");
+    for part in ["buffer.memory=2500", "max.block.ms=100", "raise buffer.memory"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 
     // Who waits gets the room as soon as it is free; and one who gives up has put its record nowhere.
     assert!(timeout(Duration::from_millis(20), producer.send(record("gave up"))).await.is_err());
@@ -165,6 +167,34 @@ async fn close_flushes_and_a_closed_producer_takes_nothing() {
         Err(error) => error,
     };
     assert_eq!(error.kind(), ErrorKind::Closed);
+}
+
+// Mutation: client/src/producer/mod.rs
+// - if let Ok(closed) = timeout(limit, self.close()).await {
+// + if let Ok(closed) = timeout(limit * 1000, self.close()).await {
+#[tokio::test]
+async fn a_close_that_takes_too_long_gives_up_what_is_not_confirmed_and_says_so() {
+    let (_cluster, mut broker) = single().await;
+    let producer = Producer::new(ProducerConfig { linger: Duration::from_secs(60), ..broker.config() }).unwrap();
+    let other = producer.clone();
+    let delivery = producer.send(record("a")).await.unwrap();
+    let closing = tokio::spawn(producer.close_within(Duration::from_millis(100)));
+    let _request = broker.produce().await;
+    let error = timeout(SOON, closing).await.unwrap().unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("closing the producer") && error.to_string().contains("100 ms"), "{error}");
+    assert_eq!(timeout(SOON, delivery).await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(other.send(record("b")).await.unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[tokio::test]
+async fn a_close_within_its_time_is_a_close() {
+    let (_cluster, broker) = single().await;
+    let producer = Producer::new(ProducerConfig { linger: Duration::from_secs(60), ..broker.config() }).unwrap();
+    let delivery = producer.send(record("a")).await.unwrap();
+    broker.confirm_all();
+    producer.close_within(SOON).await.unwrap();
+    assert_eq!(timeout(SOON, delivery).await.unwrap().unwrap().offset, Some(0));
 }
 
 #[tokio::test]
