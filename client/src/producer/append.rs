@@ -77,7 +77,7 @@ impl Shared {
                 }
                 Append::MoveOn => {
                     (may_move_on, moved_on) = (false, true);
-                    at = topic.choose_another();
+                    at = topic.choose_another(self.config.adaptive_partitioning);
                 }
                 Append::NeedsRoom => return Ok(Step::NeedsRoom { size }),
                 Append::Closed => return Err(closed()),

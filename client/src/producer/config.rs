@@ -44,6 +44,8 @@ pub struct ProducerConfig {
     pub transactional_id: Option<String>,
     /// `transaction.timeout.ms`: the coordinator aborts a transaction that takes longer.
     pub transaction_timeout: Duration,
+    /// `partitioner.adaptive.partitioning.enable`: of the records without a key, brokers that are slow get fewer.
+    pub adaptive_partitioning: bool,
     /// `partitioner.ignore.keys`: spread records that have a key as if they had none.
     pub ignore_keys: bool,
 }
@@ -62,7 +64,6 @@ const IGNORED_KEYS: &[&str] = &[
     "interceptor.classes",
     "key.serializer",
     "metadata.max.idle.ms",
-    "partitioner.adaptive.partitioning.enable",
     "partitioner.availability.timeout.ms",
     "value.serializer",
 ];
@@ -97,6 +98,7 @@ impl ProducerConfig {
             delivery_timeout: Duration::from_secs(120),
             transactional_id: None,
             transaction_timeout: Duration::from_secs(60),
+            adaptive_partitioning: true,
             ignore_keys: false,
         }
     }
@@ -140,6 +142,7 @@ impl ProducerConfig {
         config.idempotence = config.acks == Acks::All && config.max_in_flight <= MAX_IN_FLIGHT && config.retries > 0;
         p.boolean("enable.idempotence", &mut config.idempotence)?;
         p.millis("delivery.timeout.ms", 1..=i32::MAX as u64, &mut config.delivery_timeout)?;
+        p.boolean("partitioner.adaptive.partitioning.enable", &mut config.adaptive_partitioning)?;
         p.boolean("partitioner.ignore.keys", &mut config.ignore_keys)?;
         config.transactional_id = p.get("transactional.id").map(str::to_owned);
         p.millis("transaction.timeout.ms", 1..=i32::MAX as u64, &mut config.transaction_timeout)?;
@@ -248,13 +251,15 @@ mod tests {
             ("linger.ms", "20"),
             ("batch.size", "65536"),
             ("compression.type", "zstd"),
+            ("partitioner.adaptive.partitioning.enable", "false"),
             ("key.serializer", "org.apache.kafka.common.serialization.StringSerializer"),
         ])
         .unwrap();
         assert_eq!((config.acks, config.idempotence), (Acks::Leader, false));
         assert_eq!((config.linger, config.batch_size), (Duration::from_millis(20), 65536));
         assert_eq!(config.compression, Compression::Zstd);
-        assert!(read(&[]).unwrap().idempotence);
+        let default = read(&[]).unwrap();
+        assert!(default.idempotence && default.adaptive_partitioning && !config.adaptive_partitioning);
         // The default gives way where nobody asked for it.
         let slow = read(&[("request.timeout.ms", "300000")]).unwrap();
         assert_eq!(slow.delivery_timeout, Duration::from_millis(300_005));

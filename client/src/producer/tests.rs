@@ -3,3 +3,4 @@
 mod broker;
 mod faults;
 mod flow;
+mod partitions;

@@ -47,12 +47,21 @@ impl Topic {
         self.chosen.load(Ordering::Relaxed)
     }
 
-    /// Chooses another one, at random among those that have a leader.
-    pub(super) fn choose_another(&self) -> usize {
+    /// Chooses another one, at random among those that have a leader; where that may adapt, of two of them the one that has less to send, so that
+    /// a slow broker gets less. Kafka's own client has that aim too (KIP-794), and looks at all partitions for it.
+    pub(super) fn choose_another(&self, may_adapt: bool) -> usize {
         let count = self.partitions.len();
-        let first = random() as usize % count;
-        let mut candidates = (0..count).map(|i| (first + i) % count).filter(|at| count == 1 || *at != self.chosen());
-        let chosen = candidates.find(|at| self.partitions[*at].lock().leader().node >= 0).unwrap_or(first);
+        let candidate = |other_than: Option<usize>| {
+            let first = random() as usize % count;
+            let all = (0..count).map(|i| (first + i) % count);
+            let mut others = all.filter(|at| count == 1 || (*at != self.chosen() && Some(*at) != other_than));
+            others.find_map(|at| self.partitions[at].lock().waiting().map(|waiting| (waiting, at)))
+        };
+        let one = candidate(None);
+        let two = one.filter(|_| may_adapt).and_then(|(_, at)| candidate(Some(at)));
+        // Of equals the first one, which is any.
+        let with_least = [one, two].into_iter().flatten().min_by_key(|(waiting, _)| *waiting);
+        let chosen = with_least.map_or_else(|| random() as usize % count, |(_, at)| at);
         self.chosen.store(chosen, Ordering::Relaxed);
         chosen
     }
@@ -249,7 +258,7 @@ impl Topics {
             _ if partitions.is_empty() => Entry::Missing(None),
             _ => {
                 let topic = Topic { partitions, chosen: AtomicUsize::new(0) };
-                topic.choose_another();
+                topic.choose_another(false);
                 Entry::Found(Arc::new(topic))
             }
         }

@@ -370,6 +370,11 @@ impl Queue {
         self.sealed.front().map_or_else(open, |batch| batch.records.len())
     }
 
+    /// How many batches wait to be sent, where there is a leader to send them to.
+    pub(super) fn waiting(&self) -> Option<usize> {
+        (self.leader.node >= 0).then_some(self.sealed.len())
+    }
+
     /// Where the partition is.
     pub(super) fn leader(&self) -> Leader {
         self.leader
