@@ -25,12 +25,14 @@
 //! - Of acknowledgements in transactions (`share.version` 3, feature `unstable-kip-1289`) no Kafka knows: generation C of the draft KIP-1289 is followed. What
 //!   it leaves open: a member's epoch has to be its very epoch; what lies below the start of a share partition cannot be staged; an abort is a failed attempt, so
 //!   that it archives at the delivery limit; the markers of clients settle nothing, the coordinator's do; descriptions of transactions do not name share groups.
-//! - Nothing is compacted and nothing expires, offsets of groups and transactional ids neither. There are no ACLs and no quotas.
+//! - Retention takes batch by batch what Kafka takes segment by segment. Nothing is compacted, and offsets of groups and transactional ids do not
+//!   expire. There are no ACLs and no quotas.
 //! - What a group gives up is in its dead letter queue (KIP-1191) at once and archived whether or not that works; Kafka tries for a while. Offsets without a
 //!   record get no letter.
 //! - SASL takes tokens in requests alone (SaslHandshake from version 1 on), and has no Kerberos and no OAUTHBEARER; one protocol is spoken on all
 //!   listeners.
 
+mod cleaning;
 pub(crate) mod clock;
 pub(crate) mod configs;
 mod dispatch;
@@ -126,6 +128,8 @@ enum Due {
     Request(ConnectionId, RequestHeader, Bytes),
     /// The controller notices that a node is down.
     Unregister(i32),
+    /// Logs are looked at for what is not to be kept.
+    Cleaning,
 }
 
 /// What [`Cluster::poll`] gives.
@@ -179,6 +183,8 @@ pub struct Cluster {
     woken: BTreeSet<TopicIdPartition>,
     ready: VecDeque<Output>,
     faults: Faults,
+    /// Whether a check of the logs is scheduled.
+    cleaning: bool,
 }
 
 impl Cluster {
@@ -240,6 +246,7 @@ impl Cluster {
             woken: BTreeSet::new(),
             ready: VecDeque::new(),
             faults: Faults::default(),
+            cleaning: false,
         };
         for (topic, partitions) in options.topics {
             cluster.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
@@ -318,6 +325,7 @@ impl Cluster {
                 Due::Reply(connection, reply) => self.ready.push_back(Output::Reply(connection, reply)),
                 Due::Request(connection, header, body) => self.handle_held(now, connection, &header, body),
                 Due::Unregister(node) => self.unregister(now, node),
+                Due::Cleaning => self.cleaning_is_due(now),
             }
         }
         self.complete_woken(now);

@@ -52,6 +52,15 @@ impl EmbeddedBroker {
         self.call(move |cluster, _| cluster.fault_hits(id)).await
     }
 
+    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, without waiting for
+    /// `log.retention.check.interval.ms`. Cancel-safe: it is done all the same.
+    ///
+    /// # Errors
+    /// [`BrokerError::Stopped`].
+    pub async fn clean_logs(&self) -> Result<(), BrokerError> {
+        self.call(|cluster, now| cluster.clean_logs(now)).await
+    }
+
     /// How many requests of an API came too early: after an answer on their connection had said that the client is throttled
     /// ([`FaultAction::Throttle`](crate::core::FaultAction::Throttle)), and before that was over. A client that obeys sends none, but for those
     /// that were on their way already. Cancel-safe.

@@ -18,6 +18,8 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("log.message.timestamp.type", ConfigType::String, "CreateTime", Valid::OneOf(&["CreateTime", "LogAppendTime"])),
     def("log.message.timestamp.before.max.ms", ConfigType::Long, "9223372036854775807", Valid::AtLeast(0)),
     def("log.message.timestamp.after.max.ms", ConfigType::Long, "3600000", Valid::AtLeast(0)),
+    def("log.retention.bytes", ConfigType::Long, "-1", Valid::Any),
+    def("log.retention.check.interval.ms", ConfigType::Long, "300000", Valid::AtLeast(1)),
     def("log.cleanup.policy", ConfigType::List, "delete", Valid::OneOf(&["compact", "delete"])),
     def("connections.max.reauth.ms", ConfigType::Long, "0", Valid::AtLeast(0)),
     def("sasl.enabled.mechanisms", ConfigType::List, "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512", Valid::OneOf(MECHANISMS)),

@@ -1,9 +1,9 @@
 //! Topic settings. All of Kafka's names are taken and kept; the embedded broker acts on `max.message.bytes`,
-//! `message.timestamp.*` and on `cleanup.policy` as far as that a compacted topic wants keys. The others have no effect
-//! on records in memory: nothing is compacted, recompressed or expires.
+//! `message.timestamp.*`, `retention.*`, and on `cleanup.policy` as far as that a compacted topic wants keys. The others have no effect
+//! on records in memory: nothing is compacted or recompressed.
 
 use super::{ConfigDef, ConfigType, Valid, Values, broker::BrokerConfig, def, find};
-use crate::core::log::AppendRules;
+use crate::core::log::{AppendRules, Retention};
 
 /// The settings of topics.
 pub(crate) static DEFS: &[ConfigDef] = &[
@@ -103,6 +103,14 @@ pub(crate) fn takes_dead_letters(values: &Values, broker: &BrokerConfig) -> bool
 /// Whether records may be deleted from a topic with these settings.
 pub(crate) fn is_deleted_from(values: &Values, broker: &BrokerConfig) -> bool {
     text(values, broker, "cleanup.policy").split(',').any(|policy| policy.trim() == "delete")
+}
+
+/// How much is kept of a topic with these settings at `now_ms`; `None` where nothing is deleted. A negative limit is none.
+pub(crate) fn retention(values: &Values, broker: &BrokerConfig, now_ms: i64) -> Option<Retention> {
+    let limit = |name| text(values, broker, name).parse::<u64>().ok();
+    let age = limit("retention.ms").map(|age| i64::try_from(age).unwrap_or(i64::MAX));
+    is_deleted_from(values, broker)
+        .then(|| Retention { oldest: age.map(|age| now_ms.saturating_sub(age)), bytes: limit("retention.bytes") })
 }
 
 fn text<'a>(values: &'a Values, broker: &'a BrokerConfig, name: &str) -> &'a str {

@@ -37,14 +37,11 @@ fn delete(cluster: &mut Cluster, node: i32, topic: &str, asked: &DeleteRecordsPa
     if !configs.is_some_and(|configs| is_deleted_from(configs, &cluster.config)) {
         return Err(ErrorCode::POLICY_VIOLATION);
     }
-    let log = &mut cluster.topics.partition_mut(id).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?.log;
+    let log = cluster.topics.log(id)?;
     let offset = if asked.offset == HIGH_WATERMARK { log.end_offset() } else { asked.offset };
     if !(0..=log.end_offset()).contains(&offset) {
         return Err(ErrorCode::OFFSET_OUT_OF_RANGE);
     }
-    log.delete_before(offset);
-    let start = log.start_offset();
-    cluster.share_partitions.log_starts_at(id, start);
-    cluster.woken.insert(id);
-    Ok(start)
+    cluster.delete_before(id, offset);
+    Ok(cluster.topics.log(id)?.start_offset())
 }

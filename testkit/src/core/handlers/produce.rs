@@ -168,5 +168,6 @@ pub(crate) fn append(
     let base_offset = found.log.produce(records, rules)?;
     let log_start = found.log.start_offset();
     cluster.woken.insert(partition);
+    cluster.arm_cleaning(now);
     Ok(Appended { base_offset, append_time: rules.append_time, log_start })
 }

@@ -4,6 +4,7 @@ mod check;
 mod epochs;
 mod producers;
 mod read;
+mod retention;
 mod transactions;
 
 use ackflow_protocol::records::{assign_append_time, assign_offsets, control};
@@ -16,6 +17,7 @@ pub(crate) use epochs::LeaderEpochs;
 use producers::Sequence;
 pub(crate) use producers::{Marker, Producer, Producers};
 pub(crate) use read::{Found, Isolation};
+pub(crate) use retention::Retention;
 use transactions::Transactions;
 
 const MAGIC_AT: usize = 16;
@@ -37,7 +39,7 @@ pub(crate) struct StoredBatch {
     pub(crate) bytes: Bytes,
 }
 
-/// The log of one partition. It grows until its topic or its records are deleted; nothing expires.
+/// The log of one partition. It grows until its topic or its records are deleted.
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
     /// Ascending and disjoint.

@@ -18,7 +18,7 @@ use super::reader::{fetch, summary};
 use super::rig::{Member, Rig, STARTED_MS, TOPIC, batch};
 
 /// What ListOffsets gives for a time in partition 0: timestamp (since the start), offset, epoch.
-fn list(rig: &mut Rig, timestamp: i64, isolation_level: i8) -> Result<(i64, i64, i32), ErrorCode> {
+pub(super) fn list(rig: &mut Rig, timestamp: i64, isolation_level: i8) -> Result<(i64, i64, i32), ErrorCode> {
     let partition = ListOffsetsPartition { timestamp, ..ListOffsetsPartition::default() };
     let topics = vec![ListOffsetsTopic { name: TOPIC.to_owned(), partitions: vec![partition] }];
     let request = ListOffsetsRequest { replica_id: -1, isolation_level, topics, timeout_ms: 0 };

@@ -17,6 +17,7 @@ mod nodes;
 mod offsets;
 mod produce;
 mod reader;
+mod retention;
 mod rig;
 mod sasl;
 mod sessions;

@@ -1,0 +1,53 @@
+//! Records that are not kept: what is too old or too much goes, every `log.retention.check.interval.ms` while there are records.
+
+use std::time::{Duration, Instant};
+
+use super::configs::topic::retention;
+use super::topics::TopicIdPartition;
+use super::{Cluster, Due};
+
+impl Cluster {
+    /// Makes sure that logs are looked at once more, since something was appended.
+    pub(crate) fn arm_cleaning(&mut self, now: Instant) {
+        if !self.cleaning {
+            self.cleaning = true;
+            let interval = u64::try_from(self.config.int("log.retention.check.interval.ms")).unwrap_or(u64::MAX);
+            self.timers.schedule(now + Duration::from_millis(interval), Due::Cleaning);
+        }
+    }
+
+    /// A check of all logs is due.
+    pub(super) fn cleaning_is_due(&mut self, now: Instant) {
+        self.cleaning = false;
+        self.clean_logs(now);
+        let is_left = |topic: &super::topics::Topic| topic.partitions.iter().any(|found| !found.log.is_empty());
+        if self.topics.iter().any(is_left) {
+            self.arm_cleaning(now);
+        }
+    }
+
+    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, as the check does that is due every
+    /// `log.retention.check.interval.ms`.
+    pub fn clean_logs(&mut self, now: Instant) {
+        let now_ms = self.clock.millis(now);
+        for id in self.topics.partition_ids() {
+            let Some(topic) = self.topics.by_id(id.topic_id) else { continue };
+            let Some(retention) = retention(&topic.configs, &self.config, now_ms) else { continue };
+            let Some(found) = self.topics.partition_mut(id) else { continue };
+            let start = found.log.start_after(retention);
+            self.delete_before(id, start);
+        }
+        self.complete_woken(now);
+    }
+
+    /// Lets a log, and what share groups have to do in it, begin at an offset that lies within it.
+    pub(crate) fn delete_before(&mut self, partition: TopicIdPartition, offset: i64) {
+        let Some(found) = self.topics.partition_mut(partition) else { return };
+        if offset <= found.log.start_offset() {
+            return;
+        }
+        found.log.delete_before(offset);
+        self.share_partitions.log_starts_at(partition, offset);
+        self.woken.insert(partition);
+    }
+}
