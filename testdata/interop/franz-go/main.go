@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,8 +23,10 @@ func main() {
 		err = write(args[1], args[2])
 	case len(args) == 4 && args[0] == "read":
 		err = read(args[1], args[2], args[3])
+	case len(args) == 6 && args[0] == "group":
+		err = group(args[1], args[2], args[3], args[4], args[5])
 	default:
-		err = fmt.Errorf("usage: write BOOTSTRAP SCRIPT | read BOOTSTRAP PLAN ISOLATION")
+		err = fmt.Errorf("usage: write BOOTSTRAP SCRIPT | read BOOTSTRAP PLAN ISOLATION | group BOOTSTRAP TOPIC GROUP PROTOCOL COUNT")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -258,6 +261,50 @@ func read(bootstrap, plan, isolation string) error {
 		}
 	}
 	return out.Flush()
+}
+
+func group(bootstrap, topic, id, protocol, count string) error {
+	wanted, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	options := []kgo.Opt{
+		kgo.SeedBrokers(bootstrap),
+		kgo.ConsumerGroup(id),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.DisableAutoCommit(),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.Balancers(kgo.RangeBalancer()),
+	}
+	if protocol == "consumer" {
+		options = append(options, kgo.ServerSideBalancer())
+	}
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	records := 0
+	for records < wanted {
+		ctx, cancel := context.WithTimeout(context.Background(), stalled)
+		fetches := client.PollFetches(ctx)
+		cancel()
+		if errs := fetches.Errors(); len(errs) > 0 {
+			return fmt.Errorf("%s-%d, after %d records: %w", errs[0].Topic, errs[0].Partition, records, errs[0].Err)
+		}
+		records += fetches.NumRecords()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stalled)
+	defer cancel()
+	if err := client.CommitUncommittedOffsets(ctx); err != nil {
+		return err
+	}
+	if err := client.LeaveGroupContext(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("{\"records\": %d}\n", records)
+	return nil
 }
 
 func shown(record *kgo.Record) line {

@@ -23,8 +23,10 @@ def main(args):
         write(args[1], lines(args[2]))
     elif len(args) == 4 and args[0] == "read":
         read(args[1], lines(args[2]), args[3])
+    elif len(args) == 6 and args[0] == "group":
+        group(args[1], args[2], args[3], args[4], int(args[5]))
     else:
-        sys.exit("usage: write BOOTSTRAP SCRIPT | read BOOTSTRAP PLAN ISOLATION")
+        sys.exit("usage: write BOOTSTRAP SCRIPT | read BOOTSTRAP PLAN ISOLATION | group BOOTSTRAP TOPIC GROUP PROTOCOL COUNT")
 
 
 def lines(path):
@@ -123,6 +125,32 @@ def read(bootstrap, plan, isolation):
         if time.monotonic() - progress > STALLED_S:
             sys.exit(f"nothing comes any more of {ends}")
     consumer.close()
+
+
+def group(bootstrap, topic, group_id, protocol, count):
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group_id,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe([topic])
+    records = 0
+    progress = time.monotonic()
+    while records < count:
+        for message in consumer.consume(1000, 0.2):
+            if message.error() is not None:
+                sys.exit(str(message.error()))
+            records += 1
+            progress = time.monotonic()
+        if time.monotonic() - progress > STALLED_S:
+            sys.exit(f"nothing comes any more after {records} records")
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    print(json.dumps({"records": records}))
 
 
 def show(message):

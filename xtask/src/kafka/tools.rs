@@ -125,7 +125,15 @@ impl Tools {
     /// When the broker does not know the group.
     pub fn share_group_lag(&self, group: &str) -> Result<Option<u64>> {
         let text = self.run("consumer.group.ShareGroupCommand", &["--describe", "--group", group])?;
-        lag(&text).with_context(|| format!("ShareGroupCommand printed:\n{text}"))
+        Self::lag_in(&text)
+    }
+
+    /// The same out of what `ShareGroupCommand --describe` printed.
+    ///
+    /// # Errors
+    /// When it has no lag in it.
+    pub fn lag_in(text: &str) -> Result<Option<u64>> {
+        lag(text).with_context(|| format!("ShareGroupCommand printed:\n{text}"))
     }
 
     /// How many members a share group has.

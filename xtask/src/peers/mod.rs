@@ -14,7 +14,7 @@ pub use franz_go::franz_go;
 pub use java::java;
 pub use librdkafka::{librdkafka, librdkafka_consumer};
 pub use produce::producers;
-pub use share::share_consumers;
+pub use share::{foreign_share_consumers, share_consumers};
 
 /// A client that writes and reads records.
 #[derive(Clone, Debug)]

@@ -18,6 +18,14 @@ pub fn share_consumers(libs: &Libs) -> Result<Vec<Peer>> {
     Ok(vec![java, librdkafka()?, go("share-franz-go", &source("franz-go"))?, krafka()?])
 }
 
+/// Builds those that are written in C and in Go: librdkafka and franz-go.
+///
+/// # Errors
+/// When a compiler or a package is missing.
+pub fn foreign_share_consumers() -> Result<[Peer; 2]> {
+    Ok([librdkafka()?, go("share-franz-go", &source("franz-go"))?])
+}
+
 fn source(name: &str) -> PathBuf {
     workspace::root().join("benches/peers/share").join(name)
 }

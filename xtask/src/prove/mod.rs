@@ -20,6 +20,7 @@ mod faults_share;
 mod faults_txn;
 mod file_sink;
 mod file_sink_kill;
+mod foreign_clients;
 mod fuzz;
 mod growth;
 mod java_on_embedded;
@@ -66,6 +67,7 @@ pub static ALL: &[Proof] = &[
     file_sink_kill::PROOF,
     mixed_group::PROOF,
     java_on_embedded::PROOF,
+    foreign_clients::PROOF,
     vectors_core::PROOF,
     vectors_all::PROOF,
     schema_oracle::PROOF,

@@ -99,6 +99,13 @@ int main(int argc, char **argv) {
         rd_kafka_messages_destroy(messages);
     }
     double last = now();
+    /* The next poll accepts what the last one returned; closing does not. */
+    rd_kafka_messages_t *rest = NULL;
+    rd_kafka_error_t *late = rd_kafka_share_poll(share, 100, &rest);
+    if (late)
+        rd_kafka_error_destroy(late);
+    else
+        rd_kafka_messages_destroy(rest);
     rd_kafka_error_t *failure = rd_kafka_share_consumer_close(share);
     if (failure)
         fail(rd_kafka_error_string(failure));

@@ -127,7 +127,8 @@ fn check_placement(cluster: &Cluster, asked: &CreatableTopic) -> Result<(i32, Pl
                 ErrorCode::INVALID_REPLICATION_FACTOR,
                 format!(
                     "Unable to replicate the partition {factor} time(s): The target replication factor of {factor} \
-                     cannot be reached because only {alive} broker(s) are registered."
+                     cannot be reached because only {alive} broker(s) are registered or some brokers have all their log \
+                     directories cordoned."
                 ),
             )),
         };
