@@ -39,7 +39,7 @@ impl<K: Deserializer, V: Deserializer> ShareConsumer<K, V> {
     ///     producer.begin_transaction()?;
     ///     for record in records.iter().flatten() {
     ///         let value = record.value.unwrap_or_default().to_vec();
-    ///         producer.send(ProducerRecord::new("out", value)).await?;
+    ///         drop(producer.send(ProducerRecord::new("out", value)).await?);
     ///         consumer.acknowledge(&record, AckType::Accept)?;
     ///     }
     ///     let acknowledgements = consumer.acknowledgements_for_transaction()?;

@@ -17,7 +17,7 @@ async fn deliveries_are_accepted_and_rejected_in_a_transaction() {
         producer.begin_transaction().unwrap();
         for record in good.records() {
             let value = record.unwrap().value.unwrap().to_vec();
-            producer.send(ProducerRecord::new(OUT, value)).await.unwrap();
+            drop(producer.send(ProducerRecord::new(OUT, value)).await.unwrap());
         }
         let mut acknowledgements = good.accept_in_transaction();
         acknowledgements.append(bad.reject_in_transaction());
@@ -41,12 +41,12 @@ async fn many_polls_go_into_one_transaction() {
         let (mut consumer, producer) = (consumer(&broker), producer(&broker).await);
         producer.begin_transaction().unwrap();
         for value in numbers(5) {
-            broker.produce(IN, 0, &[value.clone()]).await.unwrap();
+            broker.produce(IN, 0, std::slice::from_ref(&value)).await.unwrap();
             let records = consumer.poll(20 * SECOND).await.unwrap();
             assert_eq!(records.len(), 1);
             for record in &records {
                 let record = record.unwrap();
-                producer.send(ProducerRecord::new(OUT, record.value.unwrap().to_vec())).await.unwrap();
+                drop(producer.send(ProducerRecord::new(OUT, record.value.unwrap().to_vec())).await.unwrap());
                 consumer.acknowledge(&record, ackflow_client::share::AckType::Accept).unwrap();
             }
             acknowledge(&mut consumer, &producer).await.unwrap();

@@ -7,6 +7,7 @@ mod journey;
 mod limits;
 mod situations;
 #[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "nothing here needs names of its own")]
 mod support;
 
 use std::time::Duration;
@@ -76,7 +77,7 @@ pub(crate) async fn write(consumer: &mut ShareConsumer, producer: &Producer) -> 
         let record = record.unwrap();
         let value = record.value.unwrap().to_vec();
         values.push(String::from_utf8(value.clone()).unwrap());
-        producer.send(ProducerRecord::new(OUT, value)).await.unwrap();
+        drop(producer.send(ProducerRecord::new(OUT, value)).await.unwrap());
         consumer.acknowledge(&record, ackflow_client::share::AckType::Accept).unwrap();
     }
     assert!(!values.is_empty());

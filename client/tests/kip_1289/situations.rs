@@ -172,7 +172,7 @@ async fn two_members_in_turn_pass_everything_on_once() {
                     for record in &records {
                         let record = record.unwrap();
                         let value = record.value.unwrap().to_vec();
-                        producer.send(ProducerRecord::new(OUT, value)).await.unwrap();
+                        drop(producer.send(ProducerRecord::new(OUT, value)).await.unwrap());
                         member.acknowledge(&record, ackflow_client::share::AckType::Accept).unwrap();
                     }
                     acknowledge(member, &producer).await.unwrap();
@@ -205,14 +205,14 @@ async fn pass_on_at_last(consumer: &mut ShareConsumer, producer: &Producer) -> V
     for record in &records {
         let record = record.unwrap();
         values.push(String::from_utf8(record.value.unwrap().to_vec()).unwrap());
-        producer.send(ProducerRecord::new(OUT, record.value.unwrap().to_vec())).await.unwrap();
+        drop(producer.send(ProducerRecord::new(OUT, record.value.unwrap().to_vec())).await.unwrap());
         consumer.acknowledge(&record, ackflow_client::share::AckType::Accept).unwrap();
     }
     acknowledge(consumer, producer).await.unwrap();
     values
 }
 
-async fn coordinator_of_transactions(broker: &ackflow_testkit::EmbeddedBroker) -> i32 {
+async fn coordinator_of_transactions(broker: &EmbeddedBroker) -> i32 {
     use ackflow_protocol::messages::find_coordinator::FindCoordinatorRequest;
     let addr = broker.addr();
     let connection =

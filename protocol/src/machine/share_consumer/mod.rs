@@ -18,6 +18,8 @@ mod responses;
 mod schedule;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "unstable-kip-1289")]
+mod transactional;
 mod unreadable;
 mod wire;
 
@@ -312,37 +314,6 @@ impl ShareConsumerMachine {
         let is_kept = node.ledger.keep(now, id, topic_partition, (number, ranges), renew);
         self.last_keep += u64::from(is_kept);
         is_kept.then_some(id)
-    }
-
-    /// These offsets of an acquisition are handed over to the transaction of a producer (KIP-1289): nothing is said of them here any more. What is undecided of
-    /// them has to be all of them.
-    #[cfg(feature = "unstable-kip-1289")]
-    pub fn handed_over(
-        &mut self,
-        _now: Instant,
-        acquisition: AcquisitionId,
-        topic_partition: TopicIdPartition,
-        ranges: &[AcquiredRange],
-    ) {
-        let AcquisitionId { session, number } = acquisition;
-        if let Some(node) = self.nodes.get_mut(&session.node).filter(|node| node.is_live(session)) {
-            node.ledger.let_go(topic_partition, number, ranges);
-        }
-    }
-
-    /// Where the broker of a session is, while it is known.
-    #[cfg(feature = "unstable-kip-1289")]
-    pub fn address_of(
-        &self,
-        session: crate::machine::types::SessionId,
-    ) -> Option<&crate::machine::types::BrokerAddress> {
-        self.nodes.get(&session.node).map(|node| &node.address)
-    }
-
-    /// The member's epoch, while it is in the group.
-    #[cfg(feature = "unstable-kip-1289")]
-    pub fn member_epoch(&self) -> Option<i32> {
-        self.membership.epoch()
     }
 
     /// Sends everything acknowledged so far without waiting for a fetch to carry it. [`Event::Committed`] tells when
