@@ -93,6 +93,10 @@ fn steps(full: bool) -> Result<Vec<Step>> {
         Step::cargo("broker without features", &["clippy", "-p", "ackflow-testkit", "--", "-D", "warnings"]),
         Step::cargo("documentation", &["doc", "--workspace", "--no-deps"]),
         Step::cargo("protocol with all features", &["test", "-p", "ackflow-protocol", "--all-features"]),
+        Step::cargo(
+            "client with drafts",
+            &["test", "-p", "ackflow-client", "--features", "unstable-kip-1289", "--test", "kip_1289"],
+        ),
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
         Step::new("layers", layers::run),
         Step::new("lengths", lengths::run),
@@ -106,7 +110,8 @@ fn steps(full: bool) -> Result<Vec<Step>> {
             "wire vectors, the rest",
             &["run", "-q", "-p", "ackflow", "--", "wire", "check", "testdata/vectors/rest.jsonl"],
         ),
-        Step::new("simulation", simulation::run_in_ci),
+        Step::new("simulation", || simulation::SHARE.run_in_ci()),
+        Step::new("simulation of KIP-1289", || simulation::KIP_1289.run_in_ci()),
         Step::new("tests on a real Kafka", kafka_tests),
     ];
     if full {

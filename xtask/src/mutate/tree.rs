@@ -21,13 +21,19 @@ const TEST_LIMIT: Duration = Duration::from_secs(120);
 pub(super) struct Tree {
     root: PathBuf,
     target: PathBuf,
+    /// The features without which integration tests are not built, by the folder of their package and their name.
+    features: BTreeMap<(String, String), String>,
 }
 
 impl Tree {
     /// Brings the copy up to date. What has not changed is not touched: cargo would build it again.
     pub(super) fn copy() -> Result<Self> {
         let folder = workspace::root().join("target/mutate");
-        let tree = Self { root: folder.join("tree"), target: folder.join("target") };
+        let tree = Self {
+            root: folder.join("tree"),
+            target: folder.join("target"),
+            features: required_features(&workspace::metadata()?),
+        };
         let files: BTreeSet<PathBuf> = workspace::files()?.into_iter().map(PathBuf::from).collect();
         for file in &files {
             let text =
@@ -94,6 +100,10 @@ impl Tree {
             Some(target) => build.args(["--test", target]),
             None => build.arg("--lib"),
         };
+        let name = (test.package().to_owned(), test.target().unwrap_or_default().to_owned());
+        if let Some(features) = self.features.get(&name) {
+            build.args(["--features", features]);
+        }
         build.env("CARGO_TARGET_DIR", &self.target).env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0");
         // What a mutation leaves unused is no matter.
         build.env("RUSTFLAGS", "-A warnings");
@@ -112,6 +122,23 @@ impl Tree {
         let (output, _) = Process::finish("the test", &mut run, TEST_LIMIT)?;
         Ok(output)
     }
+}
+
+/// The features that targets ask for.
+fn required_features(metadata: &Value) -> BTreeMap<(String, String), String> {
+    let mut features = BTreeMap::new();
+    for package in workspace::members(metadata) {
+        let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
+        let folder = manifest.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        for target in package["targets"].as_array().into_iter().flatten() {
+            let required: Vec<&str> =
+                target["required-features"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            if let (Some(name), false) = (target["name"].as_str(), required.is_empty()) {
+                features.insert((folder.to_string(), name.to_owned()), required.join(","));
+            }
+        }
+    }
+    features
 }
 
 /// Writes a file where it says something else.
@@ -134,6 +161,20 @@ fn outcomes(output: &str, name: &str) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_are_built_with_the_features_that_they_ask_for() {
+        let metadata = serde_json::json!({
+            "workspace_members": ["a"],
+            "packages": [{
+                "id": "a",
+                "manifest_path": "/somewhere/kit/Cargo.toml",
+                "targets": [{ "name": "plain" }, { "name": "draft", "required-features": ["x", "y"] }],
+            }],
+        });
+        let expected = BTreeMap::from([(("kit".to_owned(), "draft".to_owned()), "x,y".to_owned())]);
+        assert_eq!(required_features(&metadata), expected);
+    }
 
     #[test]
     fn outcomes_are_those_of_the_test_itself() {

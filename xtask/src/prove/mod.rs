@@ -24,6 +24,7 @@ mod foreign_clients;
 mod fuzz;
 mod growth;
 mod java_on_embedded;
+mod kip_1289;
 mod mixed_group;
 mod perf_core;
 mod perf_produce;
@@ -97,6 +98,7 @@ pub static ALL: &[Proof] = &[
     txn_real::PROOF,
     faults_txn::PROOF,
     embedded_speed::PROOF,
+    kip_1289::PROOF,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

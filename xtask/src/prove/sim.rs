@@ -18,10 +18,10 @@ const MUTATIONS: usize = 20;
 
 fn run() -> Result<Verdict> {
     let mut verdict = Verdict::default();
-    for (name, value) in simulation::run(SEEDS)? {
+    for (name, value) in simulation::SHARE.run(SEEDS)? {
         verdict.figure(&name, value);
     }
-    let noticed = mutate::notice_of("testkit", "sim")?;
+    let noticed = mutate::notice_of("testkit", simulation::SHARE.target)?;
     verdict.figure("mutations_noticed", noticed.figure());
     verdict.require(noticed.all >= MUTATIONS, format!("there are at least {MUTATIONS} planted mistakes"));
     verdict.require(noticed.unnoticed.is_empty(), format!("the runs notice {}", noticed.unnoticed.join(", ")));
