@@ -9,17 +9,17 @@ use crate::core::configs::Values;
 use crate::core::handlers;
 
 const REJECT: i8 = 3;
-const QUEUE: (&str, &str) = ("errors.deadletterqueue.topic.name", "dlq.orders");
+pub(super) const QUEUE: (&str, &str) = ("errors.deadletterqueue.topic.name", "dlq.orders");
 const COPIES: (&str, &str) = ("errors.deadletterqueue.copy.record.enable", "true");
-const TAKES: (&str, &str) = ("errors.deadletterqueue.group.enable", "true");
+pub(super) const TAKES: (&str, &str) = ("errors.deadletterqueue.group.enable", "true");
 
-fn create_queue(rig: &mut Rig, configs: &[(&str, &str)]) {
+pub(super) fn create_queue(rig: &mut Rig, configs: &[(&str, &str)]) {
     let values = configs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect::<Values>();
     handlers::create_topics::create(&mut rig.cluster, QUEUE.1, 1, None, values, false).unwrap();
 }
 
 /// The letters in the queue: offset, count and value of each.
-fn letters(rig: &Rig) -> Vec<String> {
+pub(super) fn letters(rig: &Rig) -> Vec<String> {
     let Some(queue) = rig.cluster.topics.by_name(QUEUE.1) else { return Vec::new() };
     let stored = queue.partitions[0].log.read(0, u64::MAX, true);
     let batches = stored.iter().map(|stored| Batches::new(stored.bytes.clone()).next().unwrap().unwrap());

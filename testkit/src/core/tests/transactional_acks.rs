@@ -12,9 +12,10 @@ use ackflow_protocol::messages::txn_share_acknowledge::{
 };
 use ackflow_protocol::wire::{ApiKey, ErrorCode};
 
+use super::dead_letters::{QUEUE, TAKES, create_queue, letters};
 use super::rig::{GROUP, Member, Rig, TOPIC};
 use crate::core::transactions::Producer;
-use crate::core::{Answer, Cluster, ClusterOptions, OptionsError, ShareRecordState};
+use crate::core::{Answer, ShareRecordState};
 
 const ID: &str = "tx";
 /// A lock of the group, and a transaction's time.
@@ -148,6 +149,20 @@ fn rejected_records_and_gaps_are_archived_by_the_commit() {
     assert_eq!(stage(&mut rig, producer, ("m1", epoch), &[(1, 4, &[1]), (5, 9, &[3, 3, 0, 1, 1])]), ErrorCode::NONE);
     end(&mut rig, ID, producer, true).unwrap();
     assert_eq!(states(&rig), "0-0h1 1-4d1 5-7x1 8-9d1");
+}
+
+// Mutation: testkit/src/core/share/partition/stage.rs
+// - self.note_ends(limits, noted);
+// + self.note(noted);
+#[test]
+fn rejected_records_are_in_the_dead_letter_queue_when_the_transaction_is_committed() {
+    let mut rig = Rig::at_share_version(3, 1, &[QUEUE]);
+    create_queue(&mut rig, &[TAKES]);
+    let (_, epoch, producer) = holding(&mut rig);
+    assert_eq!(stage(&mut rig, producer, ("m1", epoch), &[(0, 2, &[1, 3, 0])]), ErrorCode::NONE);
+    assert_eq!(letters(&rig), [""; 0]);
+    end(&mut rig, ID, producer, true).unwrap();
+    assert_eq!(letters(&rig), ["1x1 -"]);
 }
 
 #[test]
@@ -372,7 +387,7 @@ fn requests_that_say_nothing_are_refused() {
 
 #[test]
 fn it_is_offered_at_share_version_3_alone_and_takes_transactions_of_version_2() {
-    for (level, offered) in [(0, false), (1, false), (3, true)] {
+    for (level, offered) in [(0, false), (1, false), (2, false), (3, true)] {
         let mut rig = Rig::at_share_version(level, 1, &[]);
         let (client_software_name, client_software_version) = ("ackflow".to_owned(), "1".to_owned());
         let request = ApiVersionsRequest { client_software_name, client_software_version, ..Default::default() };
@@ -390,13 +405,4 @@ fn it_is_offered_at_share_version_3_alone_and_takes_transactions_of_version_2() 
     rig.cluster.transaction_version = 1;
     let response = call(&mut rig, 1, &TxnShareAcknowledgeRequest::default());
     assert_eq!(response.error_code, ErrorCode::UNSUPPORTED_VERSION);
-}
-
-#[test]
-fn share_version_2_is_not_served() {
-    let options =
-        ClusterOptions { share_version: 2, ..ClusterOptions::new(std::time::Instant::now(), super::rig::STARTED_MS) };
-    let error = Cluster::new(options).unwrap_err();
-    assert_eq!(error, OptionsError::ShareVersion(2));
-    assert!(error.to_string().contains("3 adds acknowledgements in transactions"), "{error}");
 }
