@@ -190,13 +190,13 @@ impl Producer {
         first_error
     }
 
-    /// Flushes, aborts the transaction that is open, then closes the producer and all its handles. Cancel-safe in that dropping it closes nothing before
+    /// Flushes, waits for the commit that is under way or aborts the transaction that is open, then closes the producer and all its handles. Cancel-safe in that dropping it closes nothing before
     /// everything was flushed.
     ///
     /// # Errors
     /// As [`Producer::flush`], and where the transaction could not be aborted.
     pub async fn close(self) -> Result<(), ClientError> {
-        let flushed = match self.abort_what_is_open().await {
+        let flushed = match self.end_what_is_open().await {
             Ok(()) => self.flush().await,
             Err(error) => Err(error),
         };

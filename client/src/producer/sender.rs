@@ -130,9 +130,13 @@ impl Sender {
         let mut sizes: HashMap<i32, usize> = HashMap::new();
         let mut active = std::mem::take(&mut self.active);
         let transactions = self.shared.transactions.clone();
-        let stage = transactions.as_ref().map(|transactions| transactions.stage());
-        if let Some(failure) = stage.as_ref().and_then(|stage| stage.failure.as_ref()) {
-            active.iter().for_each(|partition| partition.lock().fail_all(now, failure));
+        if let Some(transactions) = transactions.as_ref().filter(|transactions| transactions.failure().is_some()) {
+            for partition in &active {
+                let mut queue = partition.lock();
+                if let Some(failure) = transactions.failure() {
+                    queue.fail_all(now, &failure);
+                }
+            }
         }
         // Begin with another one each time, so that none waits because of its place.
         if !active.is_empty() {
@@ -158,11 +162,16 @@ impl Sender {
             if *size > 0 && *size + next_size > self.shared.config.max_request_size {
                 return true;
             }
-            if transactions.as_ref().is_some_and(|it| !it.may_send(&partition.topic, partition.index)) {
-                round.look_again_at(queue.next_expiry());
-                return true;
-            }
-            let producer = stage.as_ref().map_or(self.identity.current, |stage| stage.producer);
+            let producer = match &transactions {
+                None => self.identity.current,
+                Some(transactions) => match transactions.admit(&partition.topic, partition.index) {
+                    None => {
+                        round.look_again_at(queue.next_expiry());
+                        return true;
+                    }
+                    admitted => admitted,
+                },
+            };
             match queue.take(now, self.shared.is_in_a_hurry(), producer) {
                 Take::Batch(batch) => {
                     *size += batch.records.len();

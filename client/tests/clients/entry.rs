@@ -67,6 +67,33 @@ async fn a_certificate_that_nobody_trusts_ends_the_clients_way_in() {
     assert!(error.to_string().contains("ssl.truststore.location"), "{error}");
 }
 
+// Mutation: client/src/producer/transaction/mod.rs
+// - if let Some(error) = error.filter(|error| error.kind() == ErrorKind::Authentication) {
+// + if let Some(error) = error.filter(|_| false) {
+#[tokio::test]
+async fn a_transactional_producer_hears_at_once_that_it_is_not_let_in() {
+    let broker = broker("SASL_PLAINTEXT").start().await.unwrap();
+    let properties = properties(&broker, "SASL_PLAINTEXT", 0, "guess");
+    let mut config = ProducerConfig::from_properties(&properties).unwrap();
+    config.transactional_id = Some("id".to_owned());
+    let producer = Producer::new(config).unwrap();
+    let error = producer.init_transactions().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Authentication, "{error}");
+    assert!(error.to_string().contains("initializing transactions") && !error.to_string().contains("guess"), "{error}");
+}
+
+#[tokio::test]
+async fn a_time_out_of_transactions_tells_of_the_last_attempt() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let mut config = ProducerConfig::new(&nobody).unwrap();
+    config.transactional_id = Some("id".to_owned());
+    config.max_block = Duration::from_millis(500);
+    let error = Producer::new(config).unwrap().init_transactions().await.unwrap_err();
+    assert!(error.kind() == ErrorKind::TimedOut && error.to_string().contains(&nobody), "{error}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_stays_beyond_the_end_of_its_session() {
     let broker =

@@ -11,6 +11,7 @@ mod producer;
 #[path = "../support/mod.rs"]
 mod support;
 mod telemetry;
+mod transactions;
 
 use ackflow_testkit::EmbeddedBroker;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ackflow_protocol::machine::transaction::{
-    OperationId, TransactionError, TransactionEvent, TransactionMachine, TransactionOptions, TransactionStep,
+    FlushId, OperationId, TransactionError, TransactionEvent, TransactionMachine, TransactionOptions, TransactionStep,
 };
 use ackflow_protocol::machine::{Acquisition, Event, Output, ShareConsumerMachine, ShareConsumerOptions};
 
@@ -46,7 +46,7 @@ pub(crate) struct Worker {
     /// What was acquired and not taken by the application.
     pub(crate) buffer: VecDeque<Acquisition>,
     /// Whether the machine waits to hear that nothing is under way.
-    pub(crate) flushes: bool,
+    pub(crate) flushes: Option<FlushId>,
     pub(crate) has_crashed: bool,
     pub(crate) answers: VecDeque<(OperationId, Result<(), TransactionError>)>,
 }
@@ -69,7 +69,7 @@ impl Worker {
             writer: Writer::default(),
             task: Task::Starting,
             buffer: VecDeque::new(),
-            flushes: false,
+            flushes: None,
             has_crashed: false,
             answers: VecDeque::new(),
         }
@@ -98,7 +98,7 @@ impl Worker {
         world.count("producers_replaced");
         self.calls.forget_producer();
         self.producer = Self::producer(world, self.index);
-        (self.writer, self.flushes) = (Writer::default(), false);
+        (self.writer, self.flushes) = (Writer::default(), None);
         self.task = Task::Starting;
         let step = Step::Init;
         let pause = world.random.millis(10, 300);
@@ -146,7 +146,7 @@ impl Worker {
                         self.ask_for_producer(world, id, &to, &request, &versions);
                     }
                     TransactionStep::Event(TransactionEvent::Changed) => {}
-                    TransactionStep::Event(TransactionEvent::Flush) => self.flushes = true,
+                    TransactionStep::Event(TransactionEvent::Flush(flush)) => self.flushes = Some(flush),
                     TransactionStep::Event(TransactionEvent::Answered { id, result }) => {
                         self.answers.push_back((id, result));
                     }
@@ -157,9 +157,9 @@ impl Worker {
                 }
             }
             self.write(world);
-            if self.flushes && self.writer.is_idle() {
-                self.flushes = false;
-                self.producer.flushed();
+            if let Some(flush) = self.flushes.filter(|_| self.writer.is_idle()) {
+                self.flushes = None;
+                self.producer.flushed(flush);
                 continue;
             }
             if let Some((id, result)) = self.answers.pop_front() {

@@ -7,14 +7,14 @@ use std::time::Instant;
 #[cfg(feature = "unstable-kip-1289")]
 use ackflow_protocol::machine::transaction::ShareLack;
 use ackflow_protocol::machine::transaction::{
-    TransactionEvent, TransactionRequest as Request, TransactionResponse as Response, TransactionStep as Step,
+    FlushId, TransactionEvent, TransactionRequest as Request, TransactionResponse as Response, TransactionStep as Step,
 };
 use ackflow_protocol::machine::{Destination, RequestFailure, RequestId};
 use ackflow_protocol::wire::ApiKey;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
-use super::Transactions;
+use super::{Ended, Transactions};
 use crate::cluster::kind_of_failure;
 use crate::error::ClientError;
 use crate::net::{Connection, address};
@@ -28,11 +28,11 @@ const V2: i16 = 2;
 enum Done {
     Answered {
         id: RequestId,
-        result: Result<Response, RequestFailure>,
+        result: Result<Response, ClientError>,
         /// What the broker that answered says of transactions of version 2.
         supports_v2: Option<bool>,
     },
-    Flushed,
+    Flushed(FlushId),
 }
 
 /// Runs the transactions of a producer until it is closed.
@@ -72,17 +72,17 @@ impl Driver {
                     self.tasks.spawn(async move { ask(&shared, id, to, request, versions).await });
                 }
                 Step::Event(TransactionEvent::Changed) => self.shared.wake.notify_one(),
-                Step::Event(TransactionEvent::Flush) => {
+                Step::Event(TransactionEvent::Flush(id)) => {
                     let shared = self.shared.clone();
                     self.tasks.spawn(async move {
                         flush(&shared).await;
-                        Done::Flushed
+                        Done::Flushed(id)
                     });
                 }
                 Step::Event(TransactionEvent::Answered { id, result }) => {
                     if let Some(reply) = self.transactions.reply(id) {
                         // The future may have been dropped.
-                        let _ = reply.send(result);
+                        let _ = reply.send(result.map_err(Ended::ByMachine));
                     }
                 }
                 Step::Wait(until) => return until,
@@ -94,6 +94,8 @@ impl Driver {
         match done {
             Ok(Done::Answered { id, result, supports_v2 }) => {
                 tracing::trace!(id = id.0, answer = ?result, "hears");
+                self.transactions.heard(result.as_ref().err());
+                let result = result.map_err(|error| failed(&error));
                 self.transactions.with(|machine| {
                     if let Some(supports) = supports_v2 {
                         machine.supports_v2(supports);
@@ -101,7 +103,7 @@ impl Driver {
                     machine.handle_response(Instant::now(), id, result);
                 });
             }
-            Ok(Done::Flushed) => self.transactions.with(|machine| machine.flushed()),
+            Ok(Done::Flushed(id)) => self.transactions.with(|machine| machine.flushed(id)),
             // Nothing cancels the tasks, and what they do cannot panic.
             Err(error) => tracing::error!(%error, "a task of the producer ended without a report"),
         }
@@ -135,11 +137,11 @@ async fn ask(shared: &Shared, id: RequestId, to: Destination, request: Request, 
     };
     let connection = match connection {
         Ok(connection) => connection,
-        Err(error) => return Done::Answered { id, result: Err(failed(&error)), supports_v2: None },
+        Err(error) => return Done::Answered { id, result: Err(error), supports_v2: None },
     };
     let result = call(shared, &connection, request, versions).await;
     let supports_v2 = matches!(to, Destination::Coordinator(_)).then(|| supports_v2(&connection));
-    Done::Answered { id, result: result.map_err(|error| failed(&error)), supports_v2 }
+    Done::Answered { id, result, supports_v2 }
 }
 
 async fn call(

@@ -9,7 +9,7 @@ mod shares;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ackflow_protocol::machine::consumer::{Offsets, TopicPartition};
 use ackflow_protocol::machine::transaction::{
@@ -35,19 +35,22 @@ pub(super) struct Transactions {
     /// Whether records may be put into batches. A record asks with the lock of its partition held, and an end first forbids it, then locks all
     /// partitions to see what there is: so no record slips into the next transaction.
     is_open: AtomicBool,
-    replies: Mutex<HashMap<OperationId, Reply>>,
+    /// `None` once the driver has ended.
+    replies: Mutex<Option<HashMap<OperationId, Reply>>>,
+    /// Why the last request of the driver had no answer, until one has.
+    last_error: Mutex<Option<ClientError>>,
     /// Wakes the driver.
     changed: Notify,
 }
 
-type Reply = oneshot::Sender<Result<(), TransactionError>>;
+type Reply = oneshot::Sender<Result<(), Ended>>;
 
-/// What the sender has to know of the transaction once a round.
-#[derive(Debug, Clone)]
-pub(super) struct Stage {
-    pub(super) producer: Option<ProducerId>,
-    /// Why everything that was not sent has failed.
-    pub(super) failure: Option<ClientError>,
+/// Why an operation did not end well.
+#[derive(Debug)]
+enum Ended {
+    ByMachine(TransactionError),
+    /// The cluster does not let this client in. The machine goes on trying.
+    ByCluster(ClientError),
 }
 
 impl Transactions {
@@ -64,7 +67,8 @@ impl Transactions {
             id,
             machine: Mutex::new(TransactionMachine::new(random(), options)),
             is_open: AtomicBool::new(false),
-            replies: Mutex::default(),
+            replies: Mutex::new(Some(HashMap::new())),
+            last_error: Mutex::default(),
             changed: Notify::new(),
         }))
     }
@@ -93,25 +97,23 @@ impl Transactions {
         self.with(|machine| machine.check()).map_err(|error| error_of("producing", &error))
     }
 
-    /// Where the transaction is.
-    pub(super) fn stage(&self) -> Stage {
-        self.with(|machine| Stage {
-            producer: machine.producer().map(|producer| ProducerId { id: producer.id, epoch: producer.epoch }),
-            failure: machine.failure().map(|fault| {
-                let kind = if fault == TransactionFault::Aborted { ErrorKind::Closed } else { ErrorKind::Abortable };
-                ClientError::new(kind, "producing", fault.to_string())
-            }),
-        })
+    /// Why everything that was not sent has failed. It counts for a partition whose lock the caller holds: without it, the next transaction may
+    /// have begun there.
+    pub(super) fn failure(&self) -> Option<ClientError> {
+        let fault = self.with(|machine| machine.failure())?;
+        let kind = if fault == TransactionFault::Aborted { ErrorKind::Closed } else { ErrorKind::Abortable };
+        Some(ClientError::new(kind, "producing", fault.to_string()))
     }
 
-    /// Whether a batch may go to a partition now; else the driver sees to it.
-    pub(super) fn may_send(&self, topic: &Arc<str>, partition: i32) -> bool {
+    /// Under which id and epoch a batch may go now to a partition whose lock the caller holds; `None` where it has to wait, and the driver sees to it.
+    /// Both are asked for at once: the end of a transaction may give another epoch.
+    pub(super) fn admit(&self, topic: &Arc<str>, partition: i32) -> Option<ProducerId> {
         let name = TopicPartition { topic: topic.clone(), partition };
-        let may_send = self.with(|machine| machine.may_send(&name));
-        if !may_send {
+        let producer = self.with(|machine| machine.may_send(&name).then(|| machine.producer()).flatten());
+        if producer.is_none() {
             self.changed.notify_one();
         }
-        may_send
+        producer.map(|producer| ProducerId { id: producer.id, epoch: producer.epoch })
     }
 
     /// Whether Produce itself adds partitions to the transaction.
@@ -129,24 +131,42 @@ impl Transactions {
     fn start(
         &self,
         begin: impl FnOnce(&mut TransactionMachine) -> OperationId,
-    ) -> oneshot::Receiver<Result<(), TransactionError>> {
+    ) -> oneshot::Receiver<Result<(), Ended>> {
         let (sender, answer) = oneshot::channel();
         self.with(|machine| {
             let id = begin(machine);
             // Within the lock, so that the driver cannot hear of the end before it knows who waits.
-            self.replies.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
+            if let Some(replies) = &mut *self.replies() {
+                replies.insert(id, sender);
+            }
         });
         self.changed.notify_one();
         answer
     }
 
     fn reply(&self, id: OperationId) -> Option<Reply> {
-        self.replies.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+        self.replies().as_mut()?.remove(&id)
+    }
+
+    /// A request of the driver was answered, or why it was not. Whoever waits is told at once that the cluster does not let this client in: that
+    /// does not pass by itself.
+    fn heard(&self, error: Option<&ClientError>) {
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error.cloned();
+        if let Some(error) = error.filter(|error| error.kind() == ErrorKind::Authentication) {
+            for (_, reply) in self.replies().iter_mut().flat_map(HashMap::drain) {
+                // The future may have been dropped.
+                let _ = reply.send(Err(Ended::ByCluster(error.clone())));
+            }
+        }
     }
 
     /// The driver is gone: nobody gets an answer any more.
     fn close(&self) {
-        self.replies.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.replies() = None;
+    }
+
+    fn replies(&self) -> MutexGuard<'_, Option<HashMap<OperationId, Reply>>> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -212,15 +232,22 @@ impl Producer {
         self.transact("aborting a transaction", TransactionMachine::abort).await
     }
 
-    /// Aborts what is open, as a producer that closes does.
-    pub(super) async fn abort_what_is_open(&self) -> Result<(), ClientError> {
-        match &self.0.0.transactions {
-            Some(transactions) if transactions.with(|machine| machine.is_open()) => self.abort_transaction().await,
-            _ => Ok(()),
+    /// Waits for a commit that is under way, and aborts what is open, as a producer that closes does.
+    pub(super) async fn end_what_is_open(&self) -> Result<(), ClientError> {
+        let Some(transactions) = &self.0.0.transactions else { return Ok(()) };
+        if transactions.with(|machine| machine.is_committing()) {
+            match self.commit_transaction().await {
+                Err(error) if error.kind() == ErrorKind::Abortable => {}
+                ended => return ended,
+            }
         }
+        if transactions.with(|machine| machine.is_open()) { self.abort_transaction().await } else { Ok(()) }
     }
 
     fn transactions(&self, doing: &'static str) -> Result<&Arc<Transactions>, ClientError> {
+        if self.0.0.closed.is_cancelled() {
+            return Err(closed().while_doing(doing));
+        }
         self.0.0.transactions.as_ref().ok_or_else(|| {
             ClientError::new(ErrorKind::Invalid, doing, "the producer has no transactions")
                 .remedy("set transactional.id")
@@ -235,10 +262,16 @@ impl Producer {
         let transactions = self.transactions(doing)?;
         let max_block = self.0.0.config.max_block;
         match timeout(max_block, transactions.start(begin)).await {
-            Ok(Ok(result)) => result.map_err(|error| error_of(doing, &error)),
+            Ok(Ok(result)) => result.map_err(|ended| match ended {
+                Ended::ByMachine(error) => error_of(doing, &error),
+                Ended::ByCluster(error) => error.while_doing(doing),
+            }),
             Ok(Err(_)) => Err(closed().while_doing(doing)),
             Err(_) => {
-                let reason = format!("no answer of the coordinator within max.block.ms={}", max_block.as_millis());
+                let last_error = transactions.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let last_error = last_error.map(|error| format!("; the last attempt: {error}")).unwrap_or_default();
+                let reason =
+                    format!("no answer of the coordinator within max.block.ms={}{last_error}", max_block.as_millis());
                 Err(ClientError::new(ErrorKind::TimedOut, doing, reason)
                     .remedy("it goes on; call it again to wait for its result"))
             }

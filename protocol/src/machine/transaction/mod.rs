@@ -25,7 +25,7 @@ pub use fault::{TransactionError, TransactionFault};
 #[cfg(feature = "unstable-kip-1289")]
 pub use shares::{ShareAcknowledgements, ShareGroupMetadata, ShareLack, SourceAcknowledgements};
 pub use types::{
-    GroupMetadata, OperationId, ProducerIdentity, TransactionEvent, TransactionOptions, TransactionRequest,
+    FlushId, GroupMetadata, OperationId, ProducerIdentity, TransactionEvent, TransactionOptions, TransactionRequest,
     TransactionResponse, TransactionStep,
 };
 
@@ -81,6 +81,7 @@ pub struct TransactionMachine {
     last_end: Option<bool>,
     last_request: u64,
     last_operation: u64,
+    last_flush: FlushId,
     events: VecDeque<TransactionEvent>,
 }
 
@@ -168,6 +169,7 @@ impl TransactionMachine {
             last_end: None,
             last_request: 0,
             last_operation: 0,
+            last_flush: FlushId(0),
             events: VecDeque::new(),
             seed,
             options,
@@ -234,6 +236,11 @@ impl TransactionMachine {
             State::InTransaction => Ok(()),
             _ => Err(self.refusal("send a record")),
         }
+    }
+
+    /// Whether a commit is under way.
+    pub fn is_committing(&self) -> bool {
+        matches!(self.state, State::Ending { commits: true, .. })
     }
 
     /// Whether there is a transaction that has not ended.
@@ -344,13 +351,15 @@ impl TransactionMachine {
             self.fail_offsets(&TransactionError::abortable(TransactionFault::Aborted));
         }
         self.events.push_back(TransactionEvent::Changed);
-        self.events.push_back(TransactionEvent::Flush);
+        self.last_flush.0 += 1;
+        self.events.push_back(TransactionEvent::Flush(self.last_flush));
     }
 
-    /// No record of the transaction is under way any more.
-    pub fn flushed(&mut self) {
+    /// No record of the transaction is under way any more. The flush of an end that was given up since may report late: it knows nothing of what was
+    /// sent after it had looked.
+    pub fn flushed(&mut self, flush: FlushId) {
         if let State::Ending { is_flushed, .. } = &mut self.state {
-            *is_flushed = true;
+            *is_flushed |= flush == self.last_flush;
         }
     }
 

@@ -93,6 +93,10 @@ pub enum TransactionStep {
     Wait(Option<Instant>),
 }
 
+/// Names the flush of one end of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlushId(pub(super) u64);
+
 /// What the machine tells its driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransactionEvent {
@@ -100,8 +104,8 @@ pub enum TransactionEvent {
     /// [`failure`](super::TransactionMachine::failure) give may be something else now.
     Changed,
     /// The transaction ends: send what may be sent, give up the rest, wait for all answers, then call
-    /// [`flushed`](super::TransactionMachine::flushed).
-    Flush,
+    /// [`flushed`](super::TransactionMachine::flushed) with this id. A flush that was called for before may be given up.
+    Flush(FlushId),
     /// A command has ended; exactly once for each.
     Answered {
         /// What the command returned.

@@ -11,7 +11,7 @@ use crate::{
         Destination, RequestFailure, RequestId,
         consumer::TopicPartition,
         transaction::{
-            OperationId, TransactionError, TransactionEvent, TransactionMachine, TransactionOptions,
+            FlushId, OperationId, TransactionError, TransactionEvent, TransactionMachine, TransactionOptions,
             TransactionRequest as Request, TransactionResponse as Response, TransactionStep,
         },
     },
@@ -51,7 +51,7 @@ pub(super) struct Rig {
     pub(super) coordinator: Coordinator,
     pub(super) answers: Vec<(OperationId, Result<(), TransactionError>)>,
     /// Whether the machine waits to hear that nothing is under way.
-    pub(super) flushes: bool,
+    pub(super) flushes: Option<FlushId>,
 }
 
 pub(super) fn ms(milliseconds: u64) -> Duration {
@@ -84,7 +84,7 @@ impl Rig {
             log: Vec::new(),
             coordinator: Coordinator::default(),
             answers: Vec::new(),
-            flushes: false,
+            flushes: None,
         }
     }
 
@@ -111,7 +111,7 @@ impl Rig {
                     assert!(self.answers.iter().all(|(answered, _)| *answered != id), "answered twice");
                     self.answers.push((id, result));
                 }
-                TransactionStep::Event(TransactionEvent::Flush) => self.flushes = true,
+                TransactionStep::Event(TransactionEvent::Flush(flush)) => self.flushes = Some(flush),
                 TransactionStep::Event(TransactionEvent::Changed) => {}
                 TransactionStep::Wait(wait) => {
                     assert!(wait.is_none_or(|wait| wait > self.now), "a deadline that has passed, not acted on");
@@ -130,8 +130,8 @@ impl Rig {
             if let Some(sent) = self.out.take() {
                 let response = self.coordinator.answer(&sent.request, &sent.versions);
                 self.machine.handle_response(self.now, sent.id, Ok(response));
-            } else if std::mem::take(&mut self.flushes) {
-                self.machine.flushed();
+            } else if let Some(flush) = self.flushes.take() {
+                self.machine.flushed(flush);
             } else if let Some(wait) = self.wait {
                 self.now = wait;
             } else {
@@ -151,8 +151,10 @@ impl Rig {
                     let response = self.coordinator.answer(&sent.request, &sent.versions);
                     self.machine.handle_response(self.now, sent.id, Ok(response));
                 }
-                None if std::mem::take(&mut self.flushes) => self.machine.flushed(),
-                None => self.now = self.wait.expect("no such request comes"),
+                None => match self.flushes.take() {
+                    Some(flush) => self.machine.flushed(flush),
+                    None => self.now = self.wait.expect("no such request comes"),
+                },
             }
         }
         panic!("no such request comes");

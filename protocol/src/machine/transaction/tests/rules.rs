@@ -233,9 +233,34 @@ fn the_end_waits_until_nothing_is_under_way() {
     assert!(rig.write(0));
     rig.machine.commit();
     rig.drain();
-    assert!(rig.flushes && rig.out.is_none());
+    assert!(rig.flushes.is_some() && rig.out.is_none());
     rig.serve();
     assert_eq!(rig.ends(), [true]);
+}
+
+// Mutation: protocol/src/machine/transaction/mod.rs
+// - *is_flushed |= flush == self.last_flush;
+// + *is_flushed |= flush.0 <= self.last_flush.0;
+#[test]
+fn a_flush_that_reports_late_ends_no_later_transaction() {
+    let mut rig = Rig::ready(true);
+    rig.machine.begin().unwrap();
+    assert!(rig.write(0));
+    rig.machine.commit();
+    rig.drain();
+    let late = rig.flushes.take().unwrap();
+    rig.machine.record_failed(Some(ErrorCode::MESSAGE_TOO_LARGE), "refused".to_owned(), true);
+    rig.machine.abort();
+    rig.serve();
+    rig.machine.begin().unwrap();
+    assert!(rig.write(0));
+    rig.machine.commit();
+    rig.drain();
+    rig.machine.flushed(late);
+    rig.drain();
+    assert!(rig.out.is_none() && rig.ends() == [false], "it is committed before its records are written");
+    rig.serve();
+    assert_eq!(rig.ends(), [false, true]);
 }
 
 // Mutation: protocol/src/machine/transaction/mod.rs

@@ -29,8 +29,8 @@ impl Run {
                 let response = (fate != 0).then(|| self.rig.coordinator.answer(&sent.request, &sent.versions));
                 let response = response.filter(|_| fate > 1).ok_or(RequestFailure::Disconnected);
                 self.rig.machine.handle_response(self.rig.now, sent.id, response);
-            } else if std::mem::take(&mut self.rig.flushes) {
-                self.rig.machine.flushed();
+            } else if let Some(flush) = self.rig.flushes.take() {
+                self.rig.machine.flushed(flush);
             } else if let Some(wait) = self.rig.wait {
                 self.rig.now = wait;
             } else {
