@@ -2,6 +2,7 @@
 
 mod cases;
 mod codecs;
+mod compaction;
 mod hostile;
 mod java;
 mod reading;
