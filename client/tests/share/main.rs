@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
 mod cluster;
+mod compacted;
 mod dead_letters;
 mod deliveries;
 mod embedded_nodes;

@@ -1,8 +1,8 @@
-//! Records that are not kept: what is too old or too much goes, every `log.retention.check.interval.ms` while there are records.
+//! Records that are not kept: what is too old or too much goes, and what a later record of its key stands for, every `log.retention.check.interval.ms` while there are records.
 
 use std::time::{Duration, Instant};
 
-use super::configs::topic::retention;
+use super::configs::topic::{compaction, retention};
 use super::topics::TopicIdPartition;
 use super::{Cluster, Due};
 
@@ -26,16 +26,25 @@ impl Cluster {
         }
     }
 
-    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, as the check does that is due every
-    /// `log.retention.check.interval.ms`.
+    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, and compacts the topics whose `cleanup.policy` says so, as
+    /// the check does that is due every `log.retention.check.interval.ms`.
+    ///
+    /// Compaction keeps the last record of each key, under its offset; a tombstone goes `delete.retention.ms` after it was seen so for the first
+    /// time. The last batch of a log, what lies at or above the last stable offset, and what is younger than `min.compaction.lag.ms` is not looked at.
     pub fn clean_logs(&mut self, now: Instant) {
         let now_ms = self.clock.millis(now);
         for id in self.topics.partition_ids() {
             let Some(topic) = self.topics.by_id(id.topic_id) else { continue };
-            let Some(retention) = retention(&topic.configs, &self.config, now_ms) else { continue };
+            let retention = retention(&topic.configs, &self.config, now_ms);
+            let compaction = compaction(&topic.configs, &self.config, now_ms);
             let Some(found) = self.topics.partition_mut(id) else { continue };
-            let start = found.log.start_after(retention);
-            self.delete_before(id, start);
+            if let Some(retention) = retention {
+                let start = found.log.start_after(retention);
+                self.delete_before(id, start);
+            }
+            if let (Some(compaction), Some(found)) = (compaction, self.topics.partition_mut(id)) {
+                found.log.compact(compaction);
+            }
         }
         self.complete_woken(now);
     }

@@ -25,8 +25,9 @@
 //! - Of acknowledgements in transactions (`share.version` 3, feature `unstable-kip-1289`) no Kafka knows: generation C of the draft KIP-1289 is followed. What
 //!   it leaves open: a member's epoch has to be its very epoch; what lies below the start of a share partition cannot be staged; an abort is a failed attempt, so
 //!   that it archives at the delivery limit; the markers of clients settle nothing, the coordinator's do; descriptions of transactions do not name share groups.
-//! - Retention takes batch by batch what Kafka takes segment by segment. Nothing is compacted, and offsets of groups and transactional ids do not
-//!   expire. There are no ACLs and no quotas.
+//! - Retention and compaction take batch by batch what Kafka takes segment by segment: what of a log is never compacted is its last batch. Compaction comes with
+//!   each check of the logs; `min.cleanable.dirty.ratio` and `max.compaction.lag.ms` are not looked at. Markers of transactions stay; Kafka lets them go at last.
+//! - Offsets of groups and transactional ids do not expire. There are no ACLs and no quotas.
 //! - What a group gives up is in its dead letter queue (KIP-1191) at once and archived whether or not that works; Kafka tries for a while. Offsets without a
 //!   record get no letter.
 //! - SASL takes tokens in requests alone (SaslHandshake from version 1 on), and has no Kerberos and no OAUTHBEARER; one protocol is spoken on all

@@ -52,8 +52,12 @@ impl EmbeddedBroker {
         self.call(move |cluster, _| cluster.fault_hits(id)).await
     }
 
-    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, without waiting for
-    /// `log.retention.check.interval.ms`. Cancel-safe: it is done all the same.
+    /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, and compacts the topics whose `cleanup.policy` contains
+    /// `compact`, without waiting for `log.retention.check.interval.ms`. Cancel-safe: it is done all the same.
+    ///
+    /// Compaction leaves the last record of each key, and gaps in the offsets before it. It never touches the last batch of a partition, what lies
+    /// at or above the last stable offset, and what is younger than `min.compaction.lag.ms`: a test produces one batch more than it wants compacted.
+    /// Tombstones go `delete.retention.ms` after a compaction first left them, in the next one.
     ///
     /// # Errors
     /// [`BrokerError::Stopped`].

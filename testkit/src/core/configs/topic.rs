@@ -1,9 +1,10 @@
 //! Topic settings. All of Kafka's names are taken and kept; the embedded broker acts on `max.message.bytes`,
-//! `message.timestamp.*`, `retention.*`, and on `cleanup.policy` as far as that a compacted topic wants keys. The others have no effect
-//! on records in memory: nothing is compacted or recompressed.
+//! `message.timestamp.*`, `cleanup.policy`, `retention.*`, `delete.retention.ms` and `min.compaction.lag.ms`. The others have no effect on
+//! records in memory: nothing is recompressed, and compaction comes when logs are looked at, whatever `min.cleanable.dirty.ratio` and
+//! `max.compaction.lag.ms` say.
 
 use super::{ConfigDef, ConfigType, Valid, Values, broker::BrokerConfig, def, find};
-use crate::core::log::{AppendRules, Retention};
+use crate::core::log::{AppendRules, Compaction, Retention};
 
 /// The settings of topics.
 pub(crate) static DEFS: &[ConfigDef] = &[
@@ -90,7 +91,7 @@ pub(crate) fn append_rules(values: &Values, broker: &BrokerConfig, now_ms: i64, 
         append_time: (text("message.timestamp.type") == "LogAppendTime").then_some(now_ms),
         earliest_timestamp: now_ms.saturating_sub(long("message.timestamp.before.max.ms")),
         latest_timestamp: now_ms.saturating_add(long("message.timestamp.after.max.ms")),
-        keys_required: text("cleanup.policy").split(',').any(|policy| policy.trim() == "compact"),
+        keys_required: has_policy(values, broker, "compact"),
         leader_epoch,
     }
 }
@@ -102,7 +103,21 @@ pub(crate) fn takes_dead_letters(values: &Values, broker: &BrokerConfig) -> bool
 
 /// Whether records may be deleted from a topic with these settings.
 pub(crate) fn is_deleted_from(values: &Values, broker: &BrokerConfig) -> bool {
-    text(values, broker, "cleanup.policy").split(',').any(|policy| policy.trim() == "delete")
+    has_policy(values, broker, "delete")
+}
+
+/// How the logs of a topic with these settings are compacted at `now_ms`; `None` where they are not.
+pub(crate) fn compaction(values: &Values, broker: &BrokerConfig, now_ms: i64) -> Option<Compaction> {
+    let long = |name| text(values, broker, name).parse::<i64>().unwrap_or_default();
+    has_policy(values, broker, "compact").then(|| Compaction {
+        now: now_ms,
+        min_lag: long("min.compaction.lag.ms"),
+        delete_retention: long("delete.retention.ms"),
+    })
+}
+
+fn has_policy(values: &Values, broker: &BrokerConfig, policy: &str) -> bool {
+    text(values, broker, "cleanup.policy").split(',').any(|found| found.trim() == policy)
 }
 
 /// How much is kept of a topic with these settings at `now_ms`; `None` where nothing is deleted. A negative limit is none.

@@ -1,6 +1,7 @@
-//! The log of one partition: the batches as producers sent them, in memory.
+//! The log of one partition: the batches as producers sent them, or as compaction left them, in memory.
 
 mod check;
+mod compaction;
 mod epochs;
 mod producers;
 mod read;
@@ -13,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 
 pub(crate) use check::{AppendError, AppendRules};
 use check::{check, corrupt, only_batch};
+pub(crate) use compaction::Compaction;
 pub(crate) use epochs::LeaderEpochs;
 use producers::Sequence;
 pub(crate) use producers::{Marker, Producer, Producers};
@@ -39,12 +41,12 @@ pub(crate) struct StoredBatch {
     pub(crate) bytes: Bytes,
 }
 
-/// The log of one partition. It grows until its topic or its records are deleted.
+/// The log of one partition. It grows until its topic or its records are deleted, or it is compacted.
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
-    /// Ascending and disjoint.
+    /// Ascending and disjoint; compaction leaves gaps between them.
     batches: Vec<StoredBatch>,
-    /// The bytes of all batches that there ever were.
+    /// The bytes of all batches, with those before the start of the log.
     size: u64,
     start_offset: i64,
     end_offset: i64,

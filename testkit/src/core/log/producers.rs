@@ -70,6 +70,12 @@ impl Producers {
         self.by_id.get(&producer_id)
     }
 
+    /// Whether the last batch of a producer's epoch begins at `first`.
+    pub(crate) fn ends_with(&self, producer_id: i64, first: i64) -> bool {
+        let last = self.by_id.get(&producer_id).and_then(|producer| producer.appended.back());
+        last.is_some_and(|last| last.base_offset == first)
+    }
+
     /// All of them, by id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &Producer)> {
         self.by_id.iter().map(|(id, producer)| (*id, producer))

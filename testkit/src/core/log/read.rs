@@ -112,7 +112,11 @@ impl PartitionLog {
 
     /// The first record of the largest time.
     pub(crate) fn find_latest_time(&self) -> Option<Found> {
-        let largest = |stored: &StoredBatch| Some(Batches::new(stored.bytes.clone()).next()?.ok()?.max_timestamp());
+        let largest = |stored: &StoredBatch| {
+            let batch = Batches::new(stored.bytes.clone()).next()?.ok()?;
+            // What compaction emptied still says how young it was.
+            (batch.count() > 0).then(|| batch.max_timestamp())
+        };
         self.find_time(self.batches.iter().filter_map(largest).max()?)
     }
 

@@ -129,7 +129,7 @@ fn transactional(producer_id: i64, base_sequence: i32) -> Bytes {
     builder.build().unwrap()
 }
 
-fn mark(rig: &mut Rig, producer_id: i64, transaction_result: bool, transaction_version: i8) -> ErrorCode {
+pub(super) fn mark(rig: &mut Rig, producer_id: i64, transaction_result: bool, transaction_version: i8) -> ErrorCode {
     let topics = vec![WritableTxnMarkerTopic { name: TOPIC.to_owned(), partition_indexes: vec![0] }];
     let marker =
         WritableTxnMarker { producer_id, transaction_result, topics, transaction_version, ..Default::default() };

@@ -3,6 +3,7 @@
 mod acknowledge;
 mod acquire;
 mod classic;
+mod compaction;
 mod configs;
 mod consumers;
 mod dead_letters;

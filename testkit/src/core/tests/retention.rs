@@ -18,7 +18,7 @@ fn rig() -> Rig {
     Rig::with(&[("log.retention.check.interval.ms", "60000")], &[])
 }
 
-fn set(rig: &mut Rig, name: &str, value: &str) {
+pub(super) fn set(rig: &mut Rig, name: &str, value: &str) {
     let config = AlterableConfig { name: name.to_owned(), config_operation: 0, value: Some(value.to_owned()) };
     let resource = AlterConfigsResource { resource_type: 2, resource_name: TOPIC.to_owned(), configs: vec![config] };
     let request = IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };

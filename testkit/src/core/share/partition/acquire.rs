@@ -97,7 +97,11 @@ impl SharePartition {
         log: &[LogSpan],
     ) -> Vec<AcquiredRange> {
         let (Some(first_span), Some(last_span)) = (log.first(), log.last()) else { return Vec::new() };
-        if request.max_records <= 0 || last_span.last < self.start_offset {
+        if request.max_records <= 0 {
+            return Vec::new();
+        }
+        self.archive_compacted(request.fetch_offset, first_span.first);
+        if last_span.last < self.start_offset {
             return Vec::new();
         }
         let (room, last) = self.room(limits, request, last_span.last);
@@ -124,6 +128,27 @@ impl SharePartition {
             self.acquire_new(&mut pass, end + 1, last);
         }
         pass.acquired
+    }
+
+    /// Archives what is available from the batch in flight at `fetched` on to before `read`, where a fetch found the next batch of the log: it is no
+    /// longer there, and would never be acquired.
+    fn archive_compacted(&mut self, fetched: i64, read: i64) {
+        if fetched >= read {
+            return;
+        }
+        let from = self.batches.range(..=fetched).next_back().map(|(&first, _)| first).unwrap_or(fetched);
+        for batch in self.batches.range_mut(from..read).map(|(_, batch)| batch) {
+            if batch.last() >= read {
+                batch.split();
+            }
+            batch.update(fetched, read - 1, |run| {
+                if run.state == RecordState::Available {
+                    run.state = RecordState::Archived;
+                }
+            });
+        }
+        self.search = true;
+        self.move_start();
     }
 
     /// An offset behind which a fetch for `max_records` that finds its first record at `first_read` acquires nothing,
