@@ -75,12 +75,15 @@ impl Cluster {
     ) -> Result<(), String> {
         let copies = self.group_config(&group).copies_dead_letters();
         let queue = self.queue(now, group, partition)?;
+        // What is refused of one batch says nothing of the others.
+        let mut first_error = Ok(());
         for change in given_up {
             for batch in self.letters(&queue, partition, change, copies) {
-                handlers::produce::append(self, now, queue.partition, &batch).map_err(|error| error.message)?;
+                let appended = handlers::produce::append(self, now, queue.partition, &batch);
+                first_error = first_error.and(appended.map(drop).map_err(|error| error.message));
             }
         }
-        Ok(())
+        first_error
     }
 
     /// Where a group's dead letters of a partition go. The topic is created where that is wanted.
@@ -155,9 +158,10 @@ impl Letters<'_> {
         }
     }
 
-    fn write(&mut self, offset: i64, (key, value): Content<'_>) {
+    /// Adds a letter; without key and value where the queue is too small for them, as in Kafka.
+    fn write(&mut self, at: i64, (key, value): Content<'_>) {
         let (queue, change) = (self.queue, self.change);
-        let (partition, offset) = (queue.source_partition.to_string(), offset.to_string());
+        let (partition, offset) = (queue.source_partition.to_string(), at.to_string());
         let count = change.delivery_count.to_string();
         let headers = [
             ("__dlq.errors.topic", &*queue.source),
@@ -173,9 +177,22 @@ impl Letters<'_> {
             let batch = self.batch.get_or_insert_with(|| BatchBuilder::new(options));
             // What is too large for any batch cannot have come here.
             if !matches!(batch.try_append(queue.now_ms, key, value, headers.iter().copied()), Ok(None)) {
-                return;
+                break;
             }
             self.build();
+        }
+        // The first record always fits, though the queue may not take it.
+        let too_large = self.batch.as_ref().is_some_and(|batch| batch.size_in_bytes() > queue.max_size);
+        if too_large {
+            self.batch = None;
+            if (key, value) != (None, None) {
+                return self.write(at, (None, None));
+            }
+            tracing::warn!(
+                group = &*queue.group,
+                offset,
+                "max.message.bytes of the dead letter queue is too small for a letter"
+            );
         }
     }
 

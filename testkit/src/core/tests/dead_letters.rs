@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ackflow_protocol::records::Batches;
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, Batches};
 
-use super::rig::{Member, Rig};
+use super::rig::{Member, Rig, STARTED_MS, TOPIC};
 use crate::core::configs::Values;
 use crate::core::handlers;
 
@@ -101,4 +101,32 @@ fn what_was_delivered_too_often_is_copied_there_however_its_last_attempt_ended()
     rig.disconnect(2);
     assert_eq!(letters(&rig), ["0x2 value 0", "1x2 value 1"]);
     assert_eq!(rig.lag(0), Some(0));
+}
+
+// Mutation: testkit/src/core/share/dead_letters.rs
+// - return self.write(at, (None, None));
+// + return;
+#[test]
+fn a_letter_too_large_for_the_queue_loses_its_content_and_the_others_are_written() {
+    let mut rig = Rig::with(&[], &[QUEUE, COPIES]);
+    create_queue(&mut rig, &[TAKES, ("max.message.bytes", "2000")]);
+    let mut source = BatchBuilder::new(BatchOptions { max_size: usize::MAX, ..BatchOptions::default() });
+    for value in ["before", &"x".repeat(5000), "behind"] {
+        source.try_append(STARTED_MS, None, Some(value.as_bytes()), []).unwrap();
+    }
+    rig.cluster.produce(rig.now, TOPIC, 0, &source.build().unwrap()).unwrap();
+    rig.produce(0, 1);
+    let mut member = Member::new(&rig, "m1", 1, &[0]);
+    member.fetch(&mut rig, 100);
+    assert!(member.ack(&mut rig, 0, 3, REJECT).is_none());
+    assert_eq!(letters(&rig), ["0x1 before", "1x1 -", "2x1 behind", "3x1 value 0"]);
+}
+
+#[test]
+fn a_queue_that_takes_no_letter_at_all_keeps_nobody_from_going_on() {
+    let mut rig = Rig::with(&[], &[QUEUE, COPIES]);
+    create_queue(&mut rig, &[TAKES, ("max.message.bytes", "100")]);
+    reject_two(&mut rig);
+    assert_eq!(letters(&rig), [""; 0]);
+    assert_eq!(rig.lag(0), Some(2));
 }
