@@ -1,6 +1,7 @@
 //! How an embedded broker is made.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
@@ -38,7 +39,7 @@ const FAST: &[(&str, &str)] = &[
 ];
 
 /// What an [`EmbeddedBroker`] is made with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct EmbeddedBrokerBuilder {
     listen: String,
     identity: Option<String>,
@@ -104,6 +105,26 @@ impl Default for EmbeddedBrokerBuilder {
             versions: Vec::new(),
             fast: false,
         }
+    }
+}
+
+impl fmt::Debug for EmbeddedBrokerBuilder {
+    /// Without the private key, and without the values of settings, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedBrokerBuilder")
+            .field("listen", &self.listen)
+            .field("identity", &self.identity.as_ref().map(|_| "[hidden]"))
+            .field("client_authorities", &self.client_authorities.is_some())
+            .field("users", &self.users)
+            .field("nodes", &self.nodes)
+            .field("topics", &self.topics)
+            .field("configs", &self.configs.keys())
+            .field("group_configs", &self.group_configs)
+            .field("share_version", &self.share_version)
+            .field("transaction_version", &self.transaction_version)
+            .field("versions", &self.versions)
+            .field("fast", &self.fast)
+            .finish()
     }
 }
 
@@ -338,4 +359,23 @@ fn advertised(addr: SocketAddr) -> NodeOptions {
 fn wall_millis() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_builder_that_is_printed_shows_no_secret() {
+        let builder = EmbeddedBrokerBuilder::default()
+            .certificate("-----BEGIN PRIVATE KEY-----")
+            .user("alice", "her password")
+            .config("ssl.key.password", "its password");
+        let shown = format!("{builder:?} {builder:#?}");
+        assert!(
+            !shown.contains("PRIVATE") && !shown.contains("s password") && !shown.contains("r password"),
+            "{shown}"
+        );
+        assert!(shown.contains("alice") && shown.contains("ssl.key.password"), "{shown}");
+    }
 }
