@@ -47,6 +47,7 @@ use transaction::Transactions;
 use crate::error::{ClientError, ErrorKind};
 use crate::metrics::{Metrics, ProducerMetrics};
 use crate::net::Pool;
+use crate::share::check_topic;
 use crate::telemetry::{Offer, Reporter};
 
 /// A producer. It is a handle: clones share batches and connections. Close it with [`Producer::close`]; records that are
@@ -148,7 +149,7 @@ impl Producer {
     /// after the other are written in that order.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] where the record is too large or its partition does not exist, [`ErrorKind::TimedOut`] where
+    /// [`ErrorKind::Invalid`] where the record is too large, its partition does not exist or its topic has a name that none can have, [`ErrorKind::TimedOut`] where
     /// it had to wait too long, [`ErrorKind::Closed`], and what the cluster says of the topic.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryFuture, ClientError> {
         let shared = &*self.0.0;
@@ -157,7 +158,11 @@ impl Producer {
             match shared.append(&record, &mut room, looked)? {
                 Step::Queued(delivery) => return Ok(delivery),
                 Step::NeedsRoom { size } => room = Some(shared.wait_for_room(&record, size).await?),
-                Step::UnknownTopic => shared.wait_for_topic(&record.topic).await?,
+                Step::UnknownTopic => {
+                    // It would be asked for with the others, and could keep that request from being written.
+                    check_topic(&record.topic).map_err(|error| error.while_doing("producing"))?;
+                    shared.wait_for_topic(&record.topic).await?;
+                }
                 Step::UnknownPartition => {
                     // Without an answer, what is known has to do.
                     let _ = timeout(shared.config.max_block, shared.topics.refreshed()).await;

@@ -176,9 +176,12 @@ impl Topics {
         }
     }
 
-    /// The names of all topics that metadata is wanted for.
+    /// The names of all topics that metadata is wanted for: not of those that were refused, before somebody asks anew.
     pub(super) fn names(&self) -> Vec<Arc<str>> {
-        self.read().topics.keys().cloned().collect()
+        let known = self.read();
+        let wanted =
+            known.topics.iter().filter(|(_, entry)| !matches!(entry, Entry::Missing(Some(e)) if !e.is_retriable()));
+        wanted.map(|(name, _)| name.clone()).collect()
     }
 
     /// The partitions of all topics.

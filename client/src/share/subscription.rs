@@ -80,10 +80,10 @@ pub(crate) fn check_topic(name: &str) -> Result<(), ClientError> {
             let start: String = name.chars().take(20).collect();
             format!("the topic name `{start}...` has {length} characters")
         }
-        _ if name.chars().all(is_legal) => return Ok(()),
+        _ if name.chars().all(is_legal) && !matches!(name, "." | "..") => return Ok(()),
         _ => format!("no topic has the name `{}`", name.escape_debug()),
     };
-    let remedy = "use 1 to 249 characters of a-z, A-Z, 0-9, `.`, `_` and `-`, as Kafka does";
+    let remedy = "use 1 to 249 characters of a-z, A-Z, 0-9, `.`, `_` and `-`, as Kafka does, and neither `.` nor `..`";
     Err(ClientError::new(ErrorKind::Invalid, SUBSCRIBING, reason).remedy(remedy))
 }
 
@@ -127,6 +127,7 @@ mod tests {
             ("x".repeat(250), "`xxxxxxxxxxxxxxxxxxxx...` has 250 characters"),
             ("x".repeat(40_000), "has 40000 characters"),
             ("a b".to_owned(), "`a b`"),
+            ("..".to_owned(), "`..`"),
             ("a\n".to_owned(), r"`a\n`"),
         ] {
             let error = Subscription::names(vec!["good".to_owned(), name]).unwrap_err();

@@ -338,3 +338,38 @@ async fn records_for_a_partition_that_is_gone_expire_and_say_why() {
     broker.confirm_all();
     producer.send(record("b")).await.unwrap().await.unwrap();
 }
+
+// Mutation: client/src/producer/mod.rs
+// - check_topic(&record.topic).map_err(|error| error.while_doing("producing"))?;
+// + check_topic("t").map_err(|error| error.while_doing("producing"))?;
+#[tokio::test]
+async fn a_name_that_no_topic_can_have_is_refused_at_once_and_others_are_learnt_all_the_same() {
+    let (_cluster, broker) = single().await;
+    let producer = Producer::new(broker.config()).unwrap();
+    broker.confirm_all();
+    for name in ["x".repeat(40_000), "x".repeat(250), "a b".to_owned(), String::new(), "..".to_owned()] {
+        let error = producer.send(ProducerRecord::new(name, "a")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.to_string().starts_with("producing") && error.to_string().contains("1 to 249"), "{error}");
+    }
+    producer.send(record("a")).await.unwrap().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_topic_that_was_refused_is_asked_for_no_more_until_somebody_wants_it_again() {
+    let (cluster, broker) = single().await;
+    let refused = |name: &str| MetadataResponseTopic {
+        name: Some(name.to_owned()),
+        error_code: ErrorCode::INVALID_TOPIC_EXCEPTION,
+        ..Default::default()
+    };
+    cluster.metadata.lock().unwrap().topics.push(refused("refused"));
+    let producer = Producer::new(broker.config()).unwrap();
+    broker.confirm_all();
+    for _ in 0..2 {
+        let error = producer.send(ProducerRecord::new("refused", "a")).await.unwrap_err();
+        assert_eq!(error.code(), Some(ErrorCode::INVALID_TOPIC_EXCEPTION), "{error}");
+        assert!(producer.0.0.topics.names().is_empty());
+    }
+    producer.send(record("a")).await.unwrap().await.unwrap();
+}
