@@ -1,6 +1,7 @@
 //! What a producer is configured with.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ackflow_protocol::records::{Compression, CompressionLevel, LevelError};
@@ -71,6 +72,15 @@ const IGNORED_KEYS: &[&str] = &[
 /// As many as a broker remembers a producer's batches.
 const MAX_IN_FLIGHT: usize = 5;
 
+/// Bytes or a count, as far as Kafka's integers reach.
+const SIZE: RangeInclusive<usize> = 0..=i32::MAX as usize;
+const REQUEST_SIZE: RangeInclusive<usize> = 1..=i32::MAX as usize;
+const BUFFER_MEMORY: RangeInclusive<usize> = 1..=1 << 40;
+const IN_FLIGHT: RangeInclusive<usize> = 1..=1000;
+
+/// The longest time, in ms.
+const MILLIS: u64 = i32::MAX as u64;
+
 impl ProducerConfig {
     /// Kafka's defaults, with these bootstrap servers.
     ///
@@ -111,7 +121,6 @@ impl ProducerConfig {
         let mut p = Properties::new(values);
         let mut config = Self::with(ClientConfig::read(&mut p)?);
         let is_set = |key: &str| values.contains_key(key);
-        let whole_int = i32::MAX as usize;
 
         config.acks = match p.get("acks") {
             None | Some("all" | "-1") => Acks::All,
@@ -124,8 +133,8 @@ impl ProducerConfig {
                 return Err(ClientError::config("acks", other, "not a value of this setting", "use all or 1"));
             }
         };
-        p.number("batch.size", 0..=whole_int, &mut config.batch_size)?;
-        p.millis("linger.ms", 0..=i32::MAX as u64, &mut config.linger)?;
+        p.number("batch.size", SIZE, &mut config.batch_size)?;
+        p.millis("linger.ms", 0..=MILLIS, &mut config.linger)?;
         if let Some(name) = p.get("compression.type") {
             config.compression = name.parse().map_err(|_| {
                 let remedy = "use none, gzip, snappy, lz4 or zstd";
@@ -133,37 +142,38 @@ impl ProducerConfig {
             })?;
         }
         config.compression_level = compression_level(&mut p, config.compression)?;
-        p.number("buffer.memory", 1..=1 << 40, &mut config.buffer_memory)?;
-        p.millis("max.block.ms", 0..=i32::MAX as u64, &mut config.max_block)?;
-        p.number("max.request.size", 1..=whole_int, &mut config.max_request_size)?;
-        p.number("max.in.flight.requests.per.connection", 1..=1000, &mut config.max_in_flight)?;
+        p.number("buffer.memory", BUFFER_MEMORY, &mut config.buffer_memory)?;
+        p.millis("max.block.ms", 0..=MILLIS, &mut config.max_block)?;
+        p.number("max.request.size", REQUEST_SIZE, &mut config.max_request_size)?;
+        p.number("max.in.flight.requests.per.connection", IN_FLIGHT, &mut config.max_in_flight)?;
         p.number("retries", 0..=i32::MAX as u32, &mut config.retries)?;
         // As in Kafka: off by itself where another setting rules it out, an error where both are asked for.
         config.idempotence = config.acks == Acks::All && config.max_in_flight <= MAX_IN_FLIGHT && config.retries > 0;
         p.boolean("enable.idempotence", &mut config.idempotence)?;
-        p.millis("delivery.timeout.ms", 1..=i32::MAX as u64, &mut config.delivery_timeout)?;
+        p.millis("delivery.timeout.ms", 1..=MILLIS, &mut config.delivery_timeout)?;
         p.boolean("partitioner.adaptive.partitioning.enable", &mut config.adaptive_partitioning)?;
         p.boolean("partitioner.ignore.keys", &mut config.ignore_keys)?;
         config.transactional_id = p.get("transactional.id").map(str::to_owned);
-        p.millis("transaction.timeout.ms", 1..=i32::MAX as u64, &mut config.transaction_timeout)?;
+        p.millis("transaction.timeout.ms", 1..=MILLIS, &mut config.transaction_timeout)?;
         if let Some(class) = p.get("partitioner.class") {
             let reason = "partitioners of Java classes cannot be run here";
             return Err(ClientError::config("partitioner.class", class, reason, "give each record its partition"));
         }
         if !is_set("delivery.timeout.ms") {
             let least = config.linger + config.client.net.request_timeout;
-            config.delivery_timeout = config.delivery_timeout.max(least);
+            config.delivery_timeout = config.delivery_timeout.max(least).min(Duration::from_millis(MILLIS));
         }
         p.finish(&[IGNORED_CLIENT_KEYS, IGNORED_KEYS].concat())?;
         config.check()?;
         Ok(config)
     }
 
-    /// Checks what no field can say alone.
+    /// Checks what no field can say alone, and that each has a value that its property could have.
     pub(super) fn check(&self) -> Result<(), ClientError> {
         let refuse = |key: &str, value: String, reason: &str, remedy: &'static str| {
             Err(ClientError::config(key, &value, reason, remedy))
         };
+        self.check_bounds()?;
         if self.idempotence && self.acks != Acks::All {
             let remedy = "use acks=all, or enable.idempotence=false";
             return refuse("acks", "1".into(), "an idempotent producer needs acks=all", remedy);
@@ -196,13 +206,46 @@ impl ProducerConfig {
                 );
             }
         }
-        if self.delivery_timeout < self.linger.saturating_add(self.client.net.request_timeout) {
+        let least = self.linger.saturating_add(self.client.net.request_timeout);
+        if self.delivery_timeout < least.min(Duration::from_millis(MILLIS)) {
             return refuse(
                 "delivery.timeout.ms",
                 self.delivery_timeout.as_millis().to_string(),
                 "less than linger.ms and request.timeout.ms together",
                 "raise it, or lower request.timeout.ms",
             );
+        }
+        Ok(())
+    }
+}
+
+impl ProducerConfig {
+    /// The bounds that [`from_properties`](Self::from_properties) has: fields are public.
+    fn check_bounds(&self) -> Result<(), ClientError> {
+        for (key, value, range) in [
+            ("batch.size", self.batch_size, SIZE),
+            ("buffer.memory", self.buffer_memory, BUFFER_MEMORY),
+            ("max.request.size", self.max_request_size, REQUEST_SIZE),
+            ("max.in.flight.requests.per.connection", self.max_in_flight, IN_FLIGHT),
+            ("retries", usize::try_from(self.retries).unwrap_or(usize::MAX), SIZE),
+        ] {
+            if !range.contains(&value) {
+                let remedy = format!("give a whole number from {} to {}", range.start(), range.end());
+                return Err(ClientError::config(key, &value.to_string(), "not a number that is allowed here", remedy));
+            }
+        }
+        for (key, value, least) in [
+            ("linger.ms", self.linger, 0),
+            ("max.block.ms", self.max_block, 0),
+            ("delivery.timeout.ms", self.delivery_timeout, 1),
+            ("transaction.timeout.ms", self.transaction_timeout, 1),
+            ("request.timeout.ms", self.client.net.request_timeout, 1),
+        ] {
+            let millis = value.as_millis();
+            if !(least..=u128::from(MILLIS)).contains(&millis) {
+                let remedy = format!("give a time from {least} to {MILLIS} ms");
+                return Err(ClientError::config(key, &millis.to_string(), "not a time that is allowed here", remedy));
+            }
         }
         Ok(())
     }
@@ -281,6 +324,41 @@ mod tests {
             let error = read(pairs).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    // Mutation: client/src/producer/config.rs
+    // - self.check_bounds()?;
+    // + let _ = self.check_bounds();
+    #[test]
+    fn fields_have_the_bounds_of_their_properties() {
+        type Change = fn(&mut ProducerConfig);
+        let cases: &[(&str, Change)] = &[
+            ("delivery.timeout.ms=18446744073709551615999", |config| config.delivery_timeout = Duration::MAX),
+            ("delivery.timeout.ms=0", |config| config.delivery_timeout = Duration::ZERO),
+            ("linger.ms=18446744073709551615999", |config| config.linger = Duration::MAX),
+            ("max.block.ms=2147483648", |config| config.max_block = Duration::from_millis(1 << 31)),
+            ("request.timeout.ms=18446744073709551615999", |config| config.client.net.request_timeout = Duration::MAX),
+            ("buffer.memory=18446744073709551615", |config| config.buffer_memory = usize::MAX),
+            ("buffer.memory=0", |config| config.buffer_memory = 0),
+            ("batch.size=18446744073709551615", |config| config.batch_size = usize::MAX),
+            ("max.request.size=0", |config| config.max_request_size = 0),
+            ("max.in.flight.requests.per.connection=0", |config| config.max_in_flight = 0),
+            ("retries=4294967295", |config| config.retries = u32::MAX),
+            ("transaction.timeout.ms=0", |config| config.transaction_timeout = Duration::from_micros(999)),
+        ];
+        for (expected, change) in cases {
+            let mut config = ProducerConfig::new("a:1").unwrap();
+            change(&mut config);
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains("give a "), "{error}");
+        }
+        // As in Kafka, the default grows no further.
+        let longest = read(&[("linger.ms", "2147483647")]).unwrap();
+        assert_eq!(longest.delivery_timeout, Duration::from_millis(MILLIS));
+        let mut config = ProducerConfig::new("a:1").unwrap();
+        config.delivery_timeout = Duration::from_millis(MILLIS);
+        (config.batch_size, config.linger) = (0, Duration::ZERO);
+        config.check().unwrap();
     }
 
     #[test]
