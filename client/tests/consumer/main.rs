@@ -8,6 +8,7 @@ mod embedded;
 mod groups;
 #[path = "../support/on_embedded.rs"]
 mod on_embedded;
+mod passing_on;
 mod positions;
 mod producing;
 mod refusals;
