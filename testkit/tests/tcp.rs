@@ -5,7 +5,9 @@
 use std::time::{Duration, Instant};
 
 use ackflow_protocol::messages::api_versions::ApiVersionsRequest;
-use ackflow_protocol::messages::metadata::MetadataRequest;
+use ackflow_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
+use ackflow_protocol::messages::sasl_authenticate::SaslAuthenticateRequest;
+use ackflow_protocol::messages::sasl_handshake::SaslHandshakeRequest;
 use ackflow_protocol::messages::share_acknowledge::{
     AcknowledgePartition, AcknowledgeTopic, AcknowledgementBatch, ShareAcknowledgeRequest,
 };
@@ -258,6 +260,27 @@ async fn bytes_that_are_no_request_close_the_connection_and_nothing_else() {
         client.closed().await;
     }
     bystander.call(&MetadataRequest::default()).await;
+}
+
+// Mutation: testkit/src/server/connection.rs
+// - let mut reader = FrameReader::new(input, self.max_first_frame);
+// + let mut reader = FrameReader::new(input, self.max_frame);
+#[tokio::test]
+async fn a_client_that_has_not_proved_who_it_is_may_send_little() {
+    let builder = builder().listen("SASL_PLAINTEXT://127.0.0.1:0").user("alice", "secret");
+    let broker = builder.config("sasl.server.max.receive.size", "1000").start().await.unwrap();
+    let mut stranger = Client::connect(&broker).await;
+    stranger.stream.write_i32(1001).await.unwrap();
+    stranger.closed().await;
+
+    let mut client = Client::connect(&broker).await;
+    let said = client.call(&SaslHandshakeRequest { mechanism: "PLAIN".to_owned() }).await;
+    assert_eq!(said.error_code, ErrorCode::NONE);
+    let token = Bytes::from_static(b"\0alice\0secret");
+    let said = client.call(&SaslAuthenticateRequest { auth_bytes: token }).await;
+    assert_eq!(said.error_code, ErrorCode::NONE);
+    let name = |i: i32| MetadataRequestTopic { name: Some(format!("topic-{i}")), ..Default::default() };
+    client.call(&MetadataRequest { topics: Some((0..200).map(name).collect()), ..Default::default() }).await;
 }
 
 #[tokio::test]

@@ -264,6 +264,12 @@ impl Cluster {
         usize::try_from(self.config.int("socket.request.max.bytes")).unwrap_or(usize::MAX)
     }
 
+    /// `sasl.server.max.receive.size`: the largest frame to be taken of a client that has not proved who it is.
+    pub(crate) fn max_receive_size_of_login(&self) -> usize {
+        let size = usize::try_from(self.config.int("sasl.server.max.receive.size")).unwrap_or(usize::MAX);
+        size.min(self.max_request_bytes())
+    }
+
     /// A setting of the brokers, as text; empty where there is none.
     pub(crate) fn broker_config(&self, name: &str) -> &str {
         self.config.text(name)

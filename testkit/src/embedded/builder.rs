@@ -287,6 +287,10 @@ impl EmbeddedBrokerBuilder {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let shell = Shell {
             max_frame: cluster.max_request_bytes(),
+            max_first_frame: match protocol.has_sasl() {
+                true => cluster.max_receive_size_of_login(),
+                false => cluster.max_request_bytes(),
+            },
             tls: tls.clone(),
             commands: commands.clone(),
             tasks: tasks.clone(),

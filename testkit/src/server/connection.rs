@@ -21,9 +21,11 @@ pub(super) struct Connection {
     pub(super) id: ConnectionId,
     /// `socket.request.max.bytes`.
     pub(super) max_frame: usize,
+    /// `sasl.server.max.receive.size`, until the client has proved who it is.
+    pub(super) max_first_frame: usize,
     /// To the owner.
     pub(super) commands: UnboundedSender<Command>,
-    /// From the owner. It holds one answer at most, because one request is under way at a time.
+    /// From the owner. It holds one answer at most, because one request is under way at a time, and that the client is let in.
     pub(super) replies: UnboundedReceiver<Reply>,
 }
 
@@ -59,7 +61,7 @@ impl Connection {
     }
 
     async fn serve(mut self, input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
-        let mut reader = FrameReader::new(input, self.max_frame);
+        let mut reader = FrameReader::new(input, self.max_first_frame);
         let mut outstanding = false;
         loop {
             if !outstanding && let Some(frame) = reader.take_frame()? {
@@ -78,6 +80,7 @@ impl Connection {
                         outstanding = false;
                     }
                     Some(Reply::Silent) => outstanding = false,
+                    Some(Reply::LetIn) => reader.set_limit(self.max_frame),
                     Some(Reply::Last(bytes)) => {
                         output.write_all(&bytes).await?;
                         return output.shutdown().await;

@@ -28,6 +28,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Shell {
     /// `socket.request.max.bytes`.
     pub(crate) max_frame: usize,
+    /// The largest frame of a client that has not proved who it is: `sasl.server.max.receive.size` where it has to.
+    pub(crate) max_first_frame: usize,
     /// TLS, where clients speak it.
     pub(crate) tls: Option<Acceptor>,
     /// To the owner of the core.
@@ -60,7 +62,8 @@ pub(crate) async fn listen(listener: TcpListener, node: i32, shell: Shell, stop:
         if shell.commands.send(Command::Connected { id, node, peer: peer.ip(), replies: sender }).is_err() {
             return;
         }
-        let connection = Connection { id, max_frame: shell.max_frame, commands: shell.commands.clone(), replies };
+        let (max_frame, max_first_frame) = (shell.max_frame, shell.max_first_frame);
+        let connection = Connection { id, max_frame, max_first_frame, commands: shell.commands.clone(), replies };
         shell.tasks.spawn(connection.run(stream, shell.tls.clone(), shell.stop.clone()));
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::wire::{ErrorCode, RequestHeader};
+use ackflow_protocol::wire::{ApiKey, ErrorCode, RequestHeader};
 use bytes::Bytes;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -77,6 +77,8 @@ pub(crate) enum Command {
 pub(crate) enum Reply {
     /// Write this.
     Frame(Bytes),
+    /// The client has proved who it is; the answer comes behind this.
+    LetIn,
     /// Nothing is to be written.
     Silent,
     /// Write this, then close.
@@ -166,13 +168,19 @@ impl Owner {
                     self.connections.insert(id, replies);
                 }
             }
-            Command::Request { id, header, body } => match self.cluster.handle(now, id, &header, body) {
-                Answer::Reply(frame) => self.send(id, Reply::Frame(frame)),
-                Answer::Parked => {}
-                Answer::Silent => self.send(id, Reply::Silent),
-                Answer::Cut(bytes) => self.send(id, Reply::Last(bytes)),
-                Answer::Close(reason) => self.send(id, Reply::Close(reason)),
-            },
+            Command::Request { id, header, body } => {
+                let answer = self.cluster.handle(now, id, &header, body);
+                if header.request_api_key == ApiKey::SASL_AUTHENTICATE && self.cluster.is_let_in(id) {
+                    self.send(id, Reply::LetIn);
+                }
+                match answer {
+                    Answer::Reply(frame) => self.send(id, Reply::Frame(frame)),
+                    Answer::Parked => {}
+                    Answer::Silent => self.send(id, Reply::Silent),
+                    Answer::Cut(bytes) => self.send(id, Reply::Last(bytes)),
+                    Answer::Close(reason) => self.send(id, Reply::Close(reason)),
+                }
+            }
             Command::Disconnected(id) => {
                 if self.connections.remove(&id).is_some() {
                     self.cluster.disconnected(now, id);

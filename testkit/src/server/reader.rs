@@ -27,6 +27,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Self { input, buffer: BytesMut::new(), limit, at_end: false }
     }
 
+    /// Frames of at most `limit` bytes from now on.
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Whether the peer has closed its side.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_end

@@ -13,6 +13,7 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("default.replication.factor", ConfigType::Int, "1", Valid::AtLeast(1)),
     def("message.max.bytes", ConfigType::Int, "1048588", Valid::AtLeast(0)),
     def("socket.request.max.bytes", ConfigType::Int, "104857600", Valid::AtLeast(1)),
+    def("sasl.server.max.receive.size", ConfigType::Int, "524288", Valid::AtLeast(1)),
     def("fetch.max.bytes", ConfigType::Int, "57671680", Valid::AtLeast(1024)),
     def("max.incremental.fetch.session.cache.slots", ConfigType::Int, "1000", Valid::AtLeast(0)),
     def("log.message.timestamp.type", ConfigType::String, "CreateTime", Valid::OneOf(&["CreateTime", "LogAppendTime"])),

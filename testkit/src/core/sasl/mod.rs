@@ -117,6 +117,11 @@ impl Cluster {
         }
     }
 
+    /// Whether a connection has proved who it is, or need not.
+    pub(crate) fn is_let_in(&self, connection: ConnectionId) -> bool {
+        self.login(connection).is_none_or(|login| login.session.is_some())
+    }
+
     /// A client says which mechanism it wants.
     ///
     /// # Errors
