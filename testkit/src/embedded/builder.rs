@@ -325,11 +325,10 @@ fn acceptor(
         }),
         (given, _) => Ok(given),
     };
-    let is_wanted = client_authorities.is_some();
     let client_auth = match cluster.broker_config("ssl.client.auth") {
         "required" => ClientAuth::Required,
         "requested" => ClientAuth::Requested,
-        _ if is_wanted => ClientAuth::Required,
+        _ if client_authorities.is_some() => ClientAuth::Required,
         _ => ClientAuth::None,
     };
     let identity = or_file(identity, "ssl.keystore.location")?;

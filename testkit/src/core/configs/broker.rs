@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::{ConfigDef, ConfigType, Valid, Values, def, find};
+use crate::core::sasl::Mechanism;
 
 /// The settings. Bounds are Kafka's.
 pub(crate) static DEFS: &[ConfigDef] = &[
@@ -23,7 +24,12 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("log.retention.check.interval.ms", ConfigType::Long, "300000", Valid::AtLeast(1)),
     def("log.cleanup.policy", ConfigType::List, "delete", Valid::OneOf(&["compact", "delete"])),
     def("connections.max.reauth.ms", ConfigType::Long, "0", Valid::AtLeast(0)),
-    def("sasl.enabled.mechanisms", ConfigType::List, "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512", Valid::OneOf(MECHANISMS)),
+    def(
+        "sasl.enabled.mechanisms",
+        ConfigType::List,
+        "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        Valid::OneOf(Mechanism::NAMES),
+    ),
     def("ssl.client.auth", ConfigType::String, "none", Valid::OneOf(&["required", "requested", "none"])),
     def("ssl.keystore.location", ConfigType::String, "", Valid::Any),
     def("ssl.truststore.location", ConfigType::String, "", Valid::Any),
@@ -68,9 +74,6 @@ pub(crate) static DEFS: &[ConfigDef] = &[
     def("group.share.max.share.sessions", ConfigType::Int, "2000", Valid::AtLeast(1)),
     def("group.share.assignors", ConfigType::List, "simple", Valid::OneOf(&["simple"])),
 ];
-
-/// Those of SASL that are served.
-const MECHANISMS: &[&str] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 
 /// A setting that has to lie between two others: least, value, most.
 const ORDERED: &[(&str, &str, &str)] = &[

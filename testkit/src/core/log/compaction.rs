@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ackflow_protocol::records::{Batches, DEFAULT_DECOMPRESSION_LIMIT, Record, RecordBatch, retain_records};
+use ackflow_protocol::records::{DEFAULT_DECOMPRESSION_LIMIT, Record, RecordBatch, retain_records};
 use bytes::Bytes;
 
 use super::{PartitionLog, StoredBatch};
@@ -51,7 +51,7 @@ impl PartitionLog {
         let decided =
             self.batches.partition_point(|batch| batch.last < stable).min(self.batches.len().saturating_sub(1));
         let is_old = |stored: &&StoredBatch| {
-            let newest = header(stored).map_or(i64::MIN, |batch| batch.max_timestamp());
+            let newest = stored.batch().map_or(i64::MIN, |batch| batch.max_timestamp());
             rules.min_lag <= 0 || newest <= rules.now.saturating_sub(rules.min_lag)
         };
         self.batches[..decided].iter().take_while(is_old).count()
@@ -102,13 +102,9 @@ impl PartitionLog {
     }
 }
 
-fn header(stored: &StoredBatch) -> Option<RecordBatch> {
-    Batches::new(stored.bytes.clone()).next()?.ok()
-}
-
 /// The only batch of these bytes, checked and with records that can be read.
 fn read(stored: &StoredBatch) -> Option<RecordBatch> {
-    let batch = header(stored).filter(|batch| batch.size_in_bytes() == stored.bytes.len())?;
+    let batch = stored.batch().filter(|batch| batch.size_in_bytes() == stored.bytes.len())?;
     batch.verify_crc().ok()?;
     batch.decompress(DEFAULT_DECOMPRESSION_LIMIT).ok()
 }

@@ -8,7 +8,9 @@ mod read;
 mod retention;
 mod transactions;
 
-use ackflow_protocol::records::{assign_append_time, assign_offsets, control};
+use ackflow_protocol::records::{
+    Batches, DEFAULT_DECOMPRESSION_LIMIT, RecordBatch, assign_append_time, assign_offsets, control,
+};
 use ackflow_protocol::wire::ErrorCode;
 use bytes::{Bytes, BytesMut};
 
@@ -39,6 +41,18 @@ pub(crate) struct StoredBatch {
     position: u64,
     /// The batch as fetch returns it.
     pub(crate) bytes: Bytes,
+}
+
+impl StoredBatch {
+    /// What is stored, as it stands; `None` where it has no header that can be read.
+    pub(crate) fn batch(&self) -> Option<RecordBatch> {
+        Batches::new(self.bytes.clone()).next()?.ok()
+    }
+
+    /// The same, with records that can be read.
+    pub(crate) fn decompressed(&self) -> Option<RecordBatch> {
+        self.batch()?.decompress(DEFAULT_DECOMPRESSION_LIMIT).ok()
+    }
 }
 
 /// The log of one partition. It grows until its topic or its records are deleted, or it is compacted.

@@ -1,6 +1,6 @@
 //! Reading a log: batches from an offset on, and the offset of a time.
 
-use ackflow_protocol::records::{Batches, DEFAULT_DECOMPRESSION_LIMIT};
+use ackflow_protocol::records::DEFAULT_DECOMPRESSION_LIMIT;
 use bytes::Bytes;
 
 use super::transactions::Aborted;
@@ -90,15 +90,14 @@ impl PartitionLog {
         if aborted.peek().is_none() {
             return false;
         }
-        let batch = Batches::new(stored.bytes.clone()).next().and_then(Result::ok);
-        let batch = batch.filter(|batch| batch.is_transactional() && !batch.is_control());
+        let batch = stored.batch().filter(|batch| batch.is_transactional() && !batch.is_control());
         batch.is_some_and(|batch| aborted.any(|aborted| aborted.producer_id == batch.producer_id()))
     }
 
     /// The first record that is not older than `timestamp` in ms.
     pub(crate) fn find_time(&self, timestamp: i64) -> Option<Found> {
         self.batches.iter().find_map(|stored| {
-            let batch = Batches::new(stored.bytes.clone()).next()?.ok()?;
+            let batch = stored.batch()?;
             if batch.max_timestamp() < timestamp {
                 return None;
             }
@@ -113,7 +112,7 @@ impl PartitionLog {
     /// The first record of the largest time.
     pub(crate) fn find_latest_time(&self) -> Option<Found> {
         let largest = |stored: &StoredBatch| {
-            let batch = Batches::new(stored.bytes.clone()).next()?.ok()?;
+            let batch = stored.batch()?;
             // What compaction emptied still says how young it was.
             (batch.count() > 0).then(|| batch.max_timestamp())
         };

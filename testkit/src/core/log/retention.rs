@@ -1,7 +1,5 @@
 //! What of a log is too old or too much.
 
-use ackflow_protocol::records::Batches;
-
 use super::{PartitionLog, StoredBatch};
 
 /// How much of a log is kept.
@@ -38,6 +36,5 @@ impl PartitionLog {
 
 /// The time of the youngest record, where records have times.
 fn newest(batch: &StoredBatch) -> Option<i64> {
-    let batch = Batches::new(batch.bytes.clone()).next()?.ok()?;
-    Some(batch.max_timestamp()).filter(|newest| *newest >= 0)
+    Some(batch.batch()?.max_timestamp()).filter(|newest| *newest >= 0)
 }

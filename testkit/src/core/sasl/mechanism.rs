@@ -15,12 +15,16 @@ impl Mechanism {
     /// All that are served.
     pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Scram(Hash::Sha256), Self::Scram(Hash::Sha512)];
 
+    /// The names of all.
+    pub(crate) const NAMES: &[&str; 3] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
+
     /// The name in `sasl.enabled.mechanisms`.
     pub(crate) fn name(self) -> &'static str {
+        let [plain, sha_256, sha_512] = Self::NAMES;
         match self {
-            Self::Plain => "PLAIN",
-            Self::Scram(Hash::Sha256) => "SCRAM-SHA-256",
-            Self::Scram(Hash::Sha512) => "SCRAM-SHA-512",
+            Self::Plain => plain,
+            Self::Scram(Hash::Sha256) => sha_256,
+            Self::Scram(Hash::Sha512) => sha_512,
         }
     }
 

@@ -5,9 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ackflow_protocol::records::{
-    BatchBuilder, BatchOptions, Batches, DEFAULT_DECOMPRESSION_LIMIT, Header, RecordBatch, Records,
-};
+use ackflow_protocol::records::{BatchBuilder, BatchOptions, Header, Records};
 
 use super::partition::{RecordChange, RecordEvent};
 use crate::core::configs::group::GroupConfig;
@@ -46,9 +44,6 @@ struct Queue {
 impl Cluster {
     /// Writes what groups have given up to where they want it.
     pub(in crate::core) fn write_dead_letters(&mut self, now: Instant) {
-        if self.share_version < SINCE {
-            return;
-        }
         let mut given_up = Vec::new();
         for (group, values) in &self.group_configs {
             let config = GroupConfig { values: Some(values), broker: &self.config };
@@ -58,6 +53,9 @@ impl Cluster {
             let of_group = self.share_partitions.take_given_up(group).into_iter();
             given_up
                 .extend(of_group.map(|(partition, changes)| (Arc::<str>::from(group.as_str()), partition, changes)));
+        }
+        if self.share_version < SINCE {
+            return;
         }
         for (group, partition, changes) in given_up {
             if let Err(reason) = self.write_given_up(now, group.clone(), partition, &changes) {
@@ -128,7 +126,7 @@ impl Cluster {
             && stored.first <= change.last
         {
             let (first, last) = (stored.first.max(change.first), stored.last.min(change.last));
-            match read(stored.bytes.clone()) {
+            match stored.decompressed() {
                 Some(batch) if batch.is_control() => {}
                 Some(batch) => letters.write_all(batch.records(), first, last, copies),
                 None => (first..=last).take(UNREADABLE).for_each(|offset| letters.write(offset, (None, None))),
@@ -137,10 +135,6 @@ impl Cluster {
         }
         letters.finish()
     }
-}
-
-fn read(bytes: bytes::Bytes) -> Option<RecordBatch> {
-    Batches::new(bytes).next()?.ok()?.decompress(DEFAULT_DECOMPRESSION_LIMIT).ok()
 }
 
 /// Batches for a queue, as they fill.

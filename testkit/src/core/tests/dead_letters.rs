@@ -64,6 +64,7 @@ fn only_a_topic_that_takes_letters_under_a_name_with_the_prefix_gets_them() {
         reject_two(&mut rig);
         assert_eq!(letters(&rig), expected, "share.version {level}, {configs:?}, {queue:?}, takes letters: {takes}");
         assert_eq!(rig.lag(0), Some(2), "they are archived all the same");
+        assert!(rig.cluster.share_partitions.take_given_up("billing").is_empty(), "nothing piles up");
     }
 }
 

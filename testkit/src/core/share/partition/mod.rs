@@ -50,6 +50,16 @@ pub(crate) struct ShareLimits {
     pub(crate) dead_letters: bool,
 }
 
+impl ShareLimits {
+    /// What a record is whose attempt, the one of this number, has failed, and whether it was the last one.
+    fn after_failure(&self, delivery_count: i16) -> (RecordState, bool) {
+        match delivery_count >= self.delivery_count_limit {
+            true => (RecordState::Archived, true),
+            false => (RecordState::Available, false),
+        }
+    }
+}
+
 /// The states of the records of one partition for one group.
 #[derive(Debug)]
 pub(crate) struct SharePartition {
@@ -323,8 +333,7 @@ impl SharePartition {
 
 /// What becomes of a record whose attempt ended without success.
 fn end_attempt(run: &mut Run, limits: &ShareLimits, cause: FailedAttempt) -> Option<RecordChange> {
-    let archived = run.delivery_count >= limits.delivery_count_limit;
-    let state = if archived { RecordState::Archived } else { RecordState::Available };
+    let (state, archived) = limits.after_failure(run.delivery_count);
     match std::mem::replace(&mut run.state, state) {
         RecordState::Acquired { member, .. } => Some(run.change(member, RecordEvent::Failed { cause, archived })),
         _ => None,

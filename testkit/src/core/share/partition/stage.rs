@@ -73,13 +73,12 @@ impl SharePartition {
                     return;
                 }
                 let (member, kind) = (staged.member.clone(), staged.kind);
-                let archived = run.delivery_count >= limits.delivery_count_limit;
                 let (state, event) = match (commit, kind) {
                     (true, 1) => (RecordState::Acknowledged, RecordEvent::Accepted),
                     (true, 0) => (RecordState::Archived, RecordEvent::Gap),
                     (true, _) => (RecordState::Archived, RecordEvent::Rejected),
                     (false, _) => {
-                        let state = if archived { RecordState::Archived } else { RecordState::Available };
+                        let (state, archived) = limits.after_failure(run.delivery_count);
                         (state, RecordEvent::Failed { cause: FailedAttempt::TransactionAborted, archived })
                     }
                 };
