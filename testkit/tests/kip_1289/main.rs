@@ -13,6 +13,7 @@ mod chaos;
 mod network;
 mod oracle;
 mod output;
+#[path = "../sim/random.rs"]
 mod random;
 mod runs;
 mod worker;
