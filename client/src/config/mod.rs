@@ -12,5 +12,6 @@ pub use client::{ClientConfig, MetadataRecovery};
 pub(crate) use file::read_bytes;
 pub use file::{LONGEST_SETTINGS, read_text};
 pub use ignored::IGNORED_CLIENT_KEYS;
+pub(crate) use properties::outside;
 pub use properties::{Properties, nearest};
 pub use secret::Secret;

@@ -87,12 +87,7 @@ impl<'a> Properties<'a> {
                 *field = number;
                 Ok(())
             }
-            _ => Err(ClientError::config(
-                key,
-                value,
-                "not a number that is allowed here",
-                format!("give a whole number from {} to {}", range.start(), range.end()),
-            )),
+            _ => Err(outside(key, value, &range)),
         }
     }
 
@@ -169,6 +164,12 @@ impl<'a> Properties<'a> {
         }
         Ok(())
     }
+}
+
+/// The error of a value that is no number of these.
+pub(crate) fn outside<T: Display>(key: &str, value: &str, range: &RangeInclusive<T>) -> ClientError {
+    let remedy = format!("give a whole number from {} to {}", range.start(), range.end());
+    ClientError::config(key, value, "not a number that is allowed here", remedy)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ackflow_protocol::records::{Compression, CompressionLevel, LevelError};
 
-use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties};
+use crate::config::{ClientConfig, IGNORED_CLIENT_KEYS, Properties, outside};
 use crate::error::ClientError;
 
 /// The settings of a producer, with Kafka's defaults. Each field names the property that sets it.
@@ -217,9 +217,7 @@ impl ProducerConfig {
         }
         Ok(())
     }
-}
 
-impl ProducerConfig {
     /// The bounds that [`from_properties`](Self::from_properties) has: fields are public.
     fn check_bounds(&self) -> Result<(), ClientError> {
         for (key, value, range) in [
@@ -230,8 +228,7 @@ impl ProducerConfig {
             ("retries", usize::try_from(self.retries).unwrap_or(usize::MAX), SIZE),
         ] {
             if !range.contains(&value) {
-                let remedy = format!("give a whole number from {} to {}", range.start(), range.end());
-                return Err(ClientError::config(key, &value.to_string(), "not a number that is allowed here", remedy));
+                return Err(outside(key, &value.to_string(), &range));
             }
         }
         for (key, value, least) in [
