@@ -9,9 +9,10 @@ mod program;
 
 use anyhow::{Context, Result};
 
-use self::judge::{Results, judge};
-use self::program::Program;
+use self::judge::judge;
+use self::program::CONFIRMED;
 use super::Proof;
+use super::support::throughput::{Results, ours};
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, DEFAULT_VERSION, Libs, Options, Tools};
 use crate::peers;
@@ -37,8 +38,8 @@ const SETTINGS: [Setting; 2] =
     [Setting { name: "16k", batch: 16 << 10, linger: 5 }, Setting { name: "128k", batch: 128 << 10, linger: 5 }];
 
 fn run() -> Result<Verdict> {
-    let mut programs = vec![Program::ours()?];
-    programs.extend(peers::producers(&Libs::fetch(DEFAULT_VERSION)?)?.into_iter().map(Program::peer));
+    let mut programs = vec![ours("produce_throughput")?];
+    programs.extend(peers::producers(&Libs::fetch(DEFAULT_VERSION)?)?);
     // Nobody reads the records, and the disk should not be what is measured.
     let config = [
         ("log.segment.bytes", "67108864"),
@@ -54,16 +55,16 @@ fn run() -> Result<Verdict> {
     // The broker's JIT gets warmer with each run; the first ones count for nobody.
     let mut sent = 0;
     for (program, setting) in programs.iter().zip(&SETTINGS) {
-        sent += program.run(&tools, setting)?.records;
+        program::run(program, &tools, setting)?;
+        sent += CONFIRMED;
     }
     let mut results = SETTINGS.map(|_| Results::default());
     for round in 0..ROUNDS {
         for (setting, results) in SETTINGS.iter().zip(&mut results) {
             for turn in 0..programs.len() {
                 let program = &programs[(round + turn) % programs.len()];
-                let run = program.run(&tools, setting)?;
-                sent += run.records;
-                results.add(program.name(), run);
+                results.add(program.name, program::run(program, &tools, setting)?);
+                sent += CONFIRMED;
             }
         }
     }

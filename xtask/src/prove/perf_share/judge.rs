@@ -1,49 +1,12 @@
 //! What the figures have to be.
 
-use std::collections::BTreeMap;
-
-use super::program::Run;
-use crate::prove::support::statistics::median;
+use crate::prove::support::throughput::{OURS, Results};
 use crate::prove::verdict::Verdict;
-
-const OURS: &str = "ackflow";
-
-/// All runs of one setting, by client.
-#[derive(Default)]
-pub(super) struct Results(BTreeMap<&'static str, Vec<Run>>);
-
-impl Results {
-    pub(super) fn add(&mut self, name: &'static str, run: Run) {
-        self.0.entry(name).or_default().push(run);
-    }
-
-    fn median(&self, name: &str, of: impl Fn(&Run) -> f64) -> f64 {
-        median(&self.0.get(name).map(|runs| runs.iter().map(of).collect::<Vec<_>>()).unwrap_or_default())
-    }
-
-    fn rate(&self, name: &str) -> f64 {
-        self.median(name, |run| run.rate)
-    }
-
-    fn cpu(&self, name: &str) -> f64 {
-        self.median(name, |run| run.cpu)
-    }
-
-    /// The highest rate of another client.
-    fn fastest(&self) -> f64 {
-        self.0.keys().filter(|name| **name != OURS).map(|name| self.rate(name)).fold(0.0, f64::max)
-    }
-}
 
 /// With everyone's defaults, and with 2,000 records a fetch. Comparisons are such that a figure that is missing fails them.
 pub(super) fn judge(verdict: &mut Verdict, defaults: &Results, full: &Results) {
     for (setting, results) in [("default", defaults), ("2000", full)] {
-        for name in results.0.keys() {
-            verdict.figure(&format!("{name}_{setting}_records_per_s"), format!("{:.0}", results.rate(name)));
-            verdict.figure(&format!("{name}_{setting}_cpu_ns"), format!("{:.0}", results.cpu(name)));
-            let memory = results.median(name, |run| run.memory) / 1e6;
-            verdict.figure(&format!("{name}_{setting}_mb"), format!("{memory:.1}"));
-        }
+        results.tell(verdict, setting);
     }
     let rate = defaults.rate(OURS);
     verdict.require(rate >= 1.8 * defaults.rate("librdkafka"), "at defaults 1.8 times the records/s of librdkafka");
@@ -56,7 +19,7 @@ pub(super) fn judge(verdict: &mut Verdict, defaults: &Results, full: &Results) {
         verdict.require(20.0 * cpu <= results.cpu("java"), format!("{setting} a twentieth of Java's CPU time"));
         let memory = results.median(OURS, |run| run.memory);
         verdict.require(memory < 12e6, format!("{setting} less than 12 MB"));
-        let allocations = results.median(OURS, |run| run.allocations.unwrap_or(f64::NAN));
+        let allocations = results.allocations();
         verdict.figure(&format!("{OURS}_{key}_allocations_per_record"), format!("{allocations:.4}"));
         verdict.require(allocations < 0.05, format!("{setting} fewer than 0.05 allocations a record"));
     }
@@ -66,6 +29,7 @@ pub(super) fn judge(verdict: &mut Verdict, defaults: &Results, full: &Results) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prove::support::throughput::Run;
 
     fn results(clients: &[(&'static str, f64, f64)]) -> Results {
         let mut results = Results::default();

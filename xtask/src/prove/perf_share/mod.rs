@@ -9,9 +9,9 @@ mod program;
 
 use anyhow::Result;
 
-use self::judge::{Results, judge};
-use self::program::Program;
+use self::judge::judge;
 use super::Proof;
+use super::support::throughput::{Results, ours};
 use super::verdict::Verdict;
 use crate::kafka::{Cluster, DEFAULT_VERSION, Libs, Options};
 use crate::peers;
@@ -29,8 +29,8 @@ const ROUNDS: usize = 3;
 const FETCHES: [u32; 2] = [0, 2_000];
 
 fn run() -> Result<Verdict> {
-    let mut programs = vec![Program::ours()?];
-    programs.extend(peers::share_consumers(&Libs::fetch(DEFAULT_VERSION)?)?.into_iter().map(Program::peer));
+    let mut programs = vec![ours("share_throughput")?];
+    programs.extend(peers::share_consumers(&Libs::fetch(DEFAULT_VERSION)?)?);
     // A new member gets its first partitions with the second heartbeat. What is measured begins with the first record, so they come sooner here.
     let config = [("group.share.min.heartbeat.interval.ms", "1000"), ("group.share.heartbeat.interval.ms", "1000")];
     let config = config.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
@@ -41,15 +41,15 @@ fn run() -> Result<Verdict> {
 
     // The broker's JIT and page cache get warmer with each run; the first ones count for nobody.
     for (number, program) in programs.iter().enumerate().take(2) {
-        program.run(&tools, &format!("warm-{number}"), 0)?;
+        program::run(program, &tools, &format!("warm-{number}"), 0)?;
     }
     let mut results = FETCHES.map(|_| Results::default());
     for round in 0..ROUNDS {
         for (fetch, results) in FETCHES.into_iter().zip(&mut results) {
             for turn in 0..programs.len() {
                 let program = &programs[(round + turn) % programs.len()];
-                let group = format!("{}-{fetch}-{round}", program.name());
-                results.add(program.name(), program.run(&tools, &group, fetch)?);
+                let group = format!("{}-{fetch}-{round}", program.name);
+                results.add(program.name, program::run(program, &tools, &group, fetch)?);
             }
         }
     }

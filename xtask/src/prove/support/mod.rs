@@ -9,4 +9,5 @@ pub(super) mod program;
 pub(super) mod rows;
 pub(super) mod sink_run;
 pub(super) mod statistics;
+pub(super) mod throughput;
 pub(super) mod wait;
