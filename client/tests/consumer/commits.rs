@@ -111,7 +111,7 @@ pub(crate) async fn real_kafka_a_topic_that_is_deleted_holds_back_neither_commit
     let mut consumer = member(&group);
     consumer.subscribe([&kept, &gone]).unwrap();
     take(&mut consumer, 20).await;
-    admin().delete_topics([&gone]).await.unwrap().remove(&gone).unwrap().unwrap();
+    delete(&gone).await;
     let began = Instant::now();
     let error = consumer.commit().await.unwrap_err();
     assert!(error.to_string().contains(&gone), "{error}");

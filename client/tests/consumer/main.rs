@@ -49,6 +49,14 @@ async fn topic(prefix: &str, partitions: i32) -> String {
     name
 }
 
+/// Deletes a topic, until the brokers know: the controller answers before they do, and they take commits for it until then.
+async fn delete(topic: &str) {
+    let admin = admin();
+    admin.delete_topics([topic]).await.unwrap().remove(topic).unwrap().unwrap();
+    eventually("the end of the topic", async || admin.describe_topics([topic]).await.unwrap().remove(topic)?.err())
+        .await;
+}
+
 /// Writes so many records to a partition, of the values from `from` on.
 async fn produce(topic: &str, partition: i32, from: i64, count: i64) {
     produce_at(topic, partition, from, count, None).await;
