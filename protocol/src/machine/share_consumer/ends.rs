@@ -9,6 +9,7 @@ use super::{
 use crate::{
     machine::{
         ack_ledger::{Kept, Outcome},
+        error::MachineErrorKind,
         types::{Event, Output},
     },
     wire::ErrorCode,
@@ -67,5 +68,17 @@ impl ShareConsumerMachine {
         let Outcome { id, topic, topic_partition, ranges, result, failed, lock_deadline } = outcome;
         let acknowledged = Event::Acknowledged { id, topic, topic_partition, ranges, result, failed, lock_deadline };
         self.outputs.extend([acknowledged].into_iter().chain(committed).map(Output::Event));
+    }
+
+    /// Another process is this member now. It must not notice that this one stops: neither the group nor a session is left, for both are the
+    /// other's.
+    pub(super) fn lose_place(&mut self, node: i32) {
+        let Some(broker) = self.nodes.get(&node).map(|node| node.address.clone()) else { return };
+        let nodes: Vec<i32> = self.nodes.keys().copied().collect();
+        for node in nodes {
+            self.lose_session(node, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
+        }
+        let (member, group) = (self.options.member_id.clone(), self.options.group_id.clone());
+        self.fail(MachineErrorKind::MemberTaken { member, group, broker });
     }
 }

@@ -1,5 +1,6 @@
 //! What brokers answer to ShareFetch and ShareAcknowledge.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::{
@@ -85,10 +86,15 @@ impl ShareConsumerMachine {
         let mut is_empty = true;
         let mut records = 0;
         let mut unlisted = Vec::new();
+        let mut seen = BTreeSet::new();
         for topic in response.responses {
             for partition in topic.partitions {
                 let topic_partition =
                     TopicIdPartition { topic_id: topic.topic_id, partition: partition.partition_index };
+                // What stands there again would be handed out again.
+                if !seen.insert(topic_partition) {
+                    continue;
+                }
                 let is_listed = self.nodes.get(&node_id).is_some_and(|node| node.session.lists(topic_partition));
                 if !is_listed {
                     unlisted.push(topic_partition);
@@ -337,18 +343,6 @@ impl ShareConsumerMachine {
             _ => {}
         }
         false
-    }
-
-    /// Another process is this member now. It must not notice that this one stops: neither the group nor a session is left, for both are the
-    /// other's.
-    fn lose_place(&mut self, node: i32) {
-        let Some(broker) = self.nodes.get(&node).map(|node| node.address.clone()) else { return };
-        let nodes: Vec<i32> = self.nodes.keys().copied().collect();
-        for node in nodes {
-            self.lose_session(node, ErrorCode::INVALID_SHARE_SESSION_EPOCH);
-        }
-        let (member, group) = (self.options.member_id.clone(), self.options.group_id.clone());
-        self.fail(MachineErrorKind::MemberTaken { member, group, broker });
     }
 
     /// A broker that does not lead the partition any more, or does not have it, has forgotten what was acquired there.

@@ -291,6 +291,24 @@ fn row_22_unknown_partitions_are_skipped_and_both_forms_of_no_records_are_none()
 }
 
 // Mutation: protocol/src/machine/share_consumer/responses.rs
+// - if !seen.insert(topic_partition) {
+// + if false {
+#[test]
+fn a_partition_that_stands_twice_in_an_answer_is_taken_once() {
+    let mut rig = Rig::joined(&[1]);
+    let fetch = rig.take_session(1);
+    rig.respond(&fetch, fetched(vec![acquired(0, 0, 9), acquired(0, 0, 9)]));
+    let acquisitions = rig.acquisitions();
+    assert_eq!(acquisitions.len(), 1);
+    let ack = rig.acknowledge(acquisitions[0].session, partition(0), &[accept(0, 9)]);
+    rig.sleep(ms(20));
+    let next = rig.take_session(1);
+    assert_eq!(next.acks(), [(0, 0, 9, vec![1])]);
+    rig.respond(&next, fetched(vec![partition_error(0, ErrorCode::NONE)]));
+    assert_eq!(rig.result(ack), Ok(()));
+}
+
+// Mutation: protocol/src/machine/share_consumer/responses.rs
 // - node.session.mistaken(unlisted);
 // + drop(unlisted);
 // Mutation: protocol/src/machine/share_consumer/responses.rs
