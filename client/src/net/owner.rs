@@ -68,7 +68,9 @@ async fn read<R: AsyncRead + Unpin>(queue: &Queue, mut reader: FrameReader<R>, a
             return malformed(format!("an answer of {} bytes has no correlation id", frame.len()));
         };
         if !queue.answer(id, frame) {
-            return malformed(format!("an answer has correlation id {id}, which no request had"));
+            // That says nothing of the answer that somebody waits for: as if the connection had ended before it.
+            tracing::warn!("an answer has correlation id {id}, which no request had; the connection is given up");
+            return disconnected(format!("an answer has correlation id {id}, which no request had"));
         }
     }
 }
