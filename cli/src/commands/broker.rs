@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ackflow_testkit::EmbeddedBroker;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::connection::{key_value, read_properties};
 use crate::numbers::within;
@@ -46,17 +46,35 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = within::<i16>(0..=2), allow_negative_numbers = true)]
     transaction_version: i16,
 
+    /// So many brokers in one process, each on the port after the one before
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within::<u16>(1..=100))]
+    nodes: u16,
+
+    /// Make waits short that tests would have to sit out: heartbeats, sessions, assignments, locks; --config wins
+    #[arg(long)]
+    fast: bool,
+
     /// A broker setting of Kafka's, such as num.partitions=3
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     config: Vec<(String, String)>,
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let asks_for_users = args.listen.to_ascii_uppercase().starts_with("SASL_");
+    ensure!(
+        asks_for_users == args.users.is_some(),
+        "--listen {} and --users: with SASL_PLAINTEXT:// or SASL_SSL:// clients have to be one of --users, and elsewhere nobody asks who they are",
+        args.listen,
+    );
     let mut stop = Stop::listen()?;
     let mut builder = EmbeddedBroker::builder()
         .listen(&args.listen)
         .share_version(args.share_version)
-        .transaction_version(args.transaction_version);
+        .transaction_version(args.transaction_version)
+        .nodes(args.nodes);
+    if args.fast {
+        builder = builder.fast();
+    }
     for (key, value) in &args.config {
         builder = builder.config(key, value);
     }

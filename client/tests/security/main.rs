@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it unwraps nothing")]
 
+mod embedded;
 mod refusals;
 mod renewal;
 #[cfg(all(feature = "graviola", feature = "oidc"))]

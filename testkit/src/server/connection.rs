@@ -1,18 +1,23 @@
 //! One task a connection: frames in, one request at a time, frames out.
 
 use std::io;
+use std::time::Duration;
 
 use ackflow_protocol::wire::{ApiKey, decode_request_header};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::owner::{Command, Reply};
 use super::reader::FrameReader;
 use super::tls::Acceptor;
 use crate::core::ConnectionId;
+
+/// How long a peer may take for the end of TLS.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// A connection, and the ways to and from the owner of the core.
 #[derive(Debug)]
@@ -50,17 +55,20 @@ impl Connection {
         match tls {
             // Halves that borrow the socket cost nothing.
             None => {
-                let (input, output) = stream.split();
-                self.serve(input, output).await
+                let (input, mut output) = stream.split();
+                self.serve(input, &mut output).await
             }
             Some(tls) => {
-                let (input, output) = tokio::io::split(tls.accept(stream).await?);
-                self.serve(input, output).await
+                let (input, mut output) = tokio::io::split(tls.accept(stream).await?);
+                let served = self.serve(input, &mut output).await;
+                // An end that TLS does not announce looks like an attack to clients, not like an answer.
+                let _ = timeout(LAST_WORD, output.shutdown()).await;
+                served
             }
         }
     }
 
-    async fn serve(mut self, input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    async fn serve(mut self, input: impl AsyncRead + Unpin, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         let mut reader = FrameReader::new(input, self.max_first_frame);
         let mut outstanding = false;
         loop {
