@@ -21,6 +21,9 @@ fn features(cluster: &Cluster) -> impl Iterator<Item = (&'static str, i16, i16)>
     .into_iter()
 }
 
+/// The version that first tells of supported features which begin at level 0, as all of ours do: older clients cannot read them (KAFKA-17011).
+const FEATURES_FROM_0: i16 = 4;
+
 /// The level of the feature `group.version`, with which there are groups of KIP-848.
 const MAX_GROUP_VERSION: i16 = 1;
 
@@ -43,6 +46,7 @@ pub(crate) fn handle(
             })
             .collect(),
         supported_features: features(cluster)
+            .filter(|_| cx.version >= FEATURES_FROM_0)
             .map(|(name, max_version, _)| SupportedFeatureKey { name: name.to_owned(), min_version: 0, max_version })
             .collect(),
         finalized_features_epoch: 0,

@@ -71,6 +71,9 @@ fn api_versions_lists_what_is_served_and_the_features() {
         let response = rig.call_version(1, version, &request);
         assert_eq!(response.api_keys.len(), served().count(), "version {version}");
     }
+    // Features that begin at level 0 cannot be read before version 4.
+    assert_eq!(rig.call_version(1, 3, &request).supported_features, []);
+    assert_eq!(rig.call_version(1, 4, &request).supported_features.len(), 3);
     let response = rig.call(1, &request);
     let levels = |response: &ApiVersionsResponse| -> Vec<(String, i16)> {
         response.finalized_features.iter().map(|f| (f.name.clone(), f.max_version_level)).collect()
