@@ -216,6 +216,7 @@ impl Cluster {
     /// ApiVersions is answered in any version. So does a request on a connection that [`connected`](Self::connected) was not
     /// told of.
     pub fn handle(&mut self, now: Instant, connection: ConnectionId, header: &RequestHeader, body: Bytes) -> Answer {
+        self.keep_request(now, connection, header, &body);
         let answer = self.handle_with_faults(now, connection, header, body);
         if matches!(answer, Answer::Close(_) | Answer::Cut(_)) {
             self.disconnected(now, connection);

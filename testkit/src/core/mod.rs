@@ -11,6 +11,8 @@
 //! - A topic that a metadata request creates is in the answer to that request; Kafka has it in the next one.
 //! - A share partition is ready at its first fetch; Kafka may answer the first fetch without it.
 //! - Start offsets are exact; Kafka shows the one of its last state write. Lag is exact in both.
+//! - A release wakes fetches that wait; Kafka's, unless it moves the start, leaves them to the end of their wait. Acknowledgements for an unknown topic id are
+//!   refused by partition; Kafka refuses the whole request with UNKNOWN_SERVER_ERROR.
 //! - An empty group id, and a batch size of 0 or less, are taken for what they are: Kafka answers the first with
 //!   UNKNOWN_SERVER_ERROR and the second with an empty range.
 //! - A log has no segments: a fetch reads on where Kafka's would end with one. Of aborted transactions it names those in its records; Kafka may name
@@ -50,6 +52,7 @@ pub(crate) mod nodes;
 mod options;
 pub(crate) mod parked;
 mod random;
+mod requests;
 mod sasl;
 pub(crate) mod share;
 #[cfg(test)]
@@ -68,16 +71,16 @@ use bytes::Bytes;
 use clock::Clock;
 use configs::Values;
 use configs::broker::BrokerConfig;
-use configs::group::GroupConfig;
 pub use dispatch::Answer;
 use faults::Faults;
-pub use faults::{FaultAction, FaultId, FaultRule};
+pub use faults::{FaultAction, FaultId, FaultRule, STRANGE_PARTITION, Spoil};
 use groups::Groups;
 pub use inspect::{FailedAttempt, GroupChange, RecordChange, RecordEvent, ShareRecordState, ShareRecords};
 use nodes::Nodes;
 pub use options::{ClusterOptions, NodeOptions, OptionsError};
 use parked::{ParkedFetches, ParkedId, Waiting};
 use random::Random;
+pub use requests::ReceivedRequest;
 pub use sasl::Users;
 use sasl::{Login, Mechanism, Sasl};
 use share::SharePartitions;
@@ -170,6 +173,8 @@ pub struct Cluster {
     /// Who may come in, unless anybody may.
     sasl: Option<Sasl>,
     group_configs: BTreeMap<String, Values>,
+    /// The groups that have a dead letter queue: few of many, and looked for after each request.
+    dead_letter_groups: BTreeSet<Arc<str>>,
     topics: Topics,
     transactions: Transactions,
     groups: ShareGroups,
@@ -184,6 +189,8 @@ pub struct Cluster {
     woken: BTreeSet<TopicIdPartition>,
     ready: VecDeque<Output>,
     faults: Faults,
+    /// What clients have sent, where a test wants to know.
+    requests: Option<Vec<ReceivedRequest>>,
     /// Whether a check of the logs is scheduled.
     cleaning: bool,
 }
@@ -234,7 +241,8 @@ impl Cluster {
             random,
             config,
             sasl,
-            group_configs: options.group_configs,
+            group_configs: BTreeMap::new(),
+            dead_letter_groups: BTreeSet::new(),
             topics: Topics::default(),
             transactions: Transactions::default(),
             groups: ShareGroups::default(),
@@ -247,8 +255,12 @@ impl Cluster {
             woken: BTreeSet::new(),
             ready: VecDeque::new(),
             faults: Faults::default(),
+            requests: None,
             cleaning: false,
         };
+        for (group, values) in options.group_configs {
+            cluster.set_group_config(group, values);
+        }
         for (topic, partitions) in options.topics {
             cluster.create_topic(&topic, partitions).map_err(|(_, reason)| OptionsError::Topic {
                 topic,
@@ -414,11 +426,6 @@ impl Cluster {
         let log = self.topics.log(partition).ok()?;
         let share = self.share_partitions.get(group, partition)?;
         Some(log.end_offset() - share.start_offset() - share.delivery_complete_count())
-    }
-
-    /// The settings that apply to a group.
-    fn group_config(&self, group: &str) -> GroupConfig<'_> {
-        GroupConfig { values: self.group_configs.get(group), broker: &self.config }
     }
 
     /// Gives back what a member holds in those of `partitions` that the node leads.

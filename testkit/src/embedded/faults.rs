@@ -3,7 +3,7 @@
 use ackflow_protocol::wire::ApiKey;
 
 use super::{BrokerError, EmbeddedBroker};
-use crate::core::{FaultId, FaultRule, ShareRecords};
+use crate::core::{FaultId, FaultRule, ReceivedRequest, ShareRecords};
 
 impl EmbeddedBroker {
     /// Lets requests go wrong as a rule says, from now on. Cancel-safe: the rule is added all the same.
@@ -50,6 +50,23 @@ impl EmbeddedBroker {
     /// [`BrokerError::Stopped`].
     pub async fn fault_hits(&self, id: FaultId) -> Result<u32, BrokerError> {
         self.call(move |cluster, _| cluster.fault_hits(id)).await
+    }
+
+    /// Keeps each request that a client sends from now on, for [`take_requests`](Self::take_requests). Memory grows meanwhile. Cancel-safe: they are kept all
+    /// the same.
+    ///
+    /// # Errors
+    /// [`BrokerError::Stopped`].
+    pub async fn keep_requests(&self) -> Result<(), BrokerError> {
+        self.call(|cluster, _| cluster.keep_requests()).await
+    }
+
+    /// The requests that came since they are kept or were last taken, in the order in which they came. Not cancel-safe: they may be lost.
+    ///
+    /// # Errors
+    /// [`BrokerError::Stopped`].
+    pub async fn take_requests(&self) -> Result<Vec<ReceivedRequest>, BrokerError> {
+        self.call(|cluster, _| cluster.take_requests()).await
     }
 
     /// Deletes now what `retention.ms` and `retention.bytes` of each topic do not keep, and compacts the topics whose `cleanup.policy` contains

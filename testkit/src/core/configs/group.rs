@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{ConfigDef, ConfigType, OffsetReset, Valid, Values, broker::BrokerConfig, def, find};
+use crate::core::Cluster;
 use crate::core::groups::consumer::ConsumerSettings;
 use crate::core::log::Isolation;
 use crate::core::share::group::GroupSettings;
@@ -202,5 +203,23 @@ impl GroupConfig<'_> {
     /// `share.auto.offset.reset`.
     pub(crate) fn offset_reset(&self) -> OffsetReset {
         OffsetReset::parse(self.text("share.auto.offset.reset").trim()).unwrap_or(OffsetReset::Latest)
+    }
+}
+
+impl Cluster {
+    /// Gives a group these settings, in place of those that it had.
+    pub(in crate::core) fn set_group_config(&mut self, group: String, values: Values) {
+        let config = GroupConfig { values: Some(&values), broker: &self.config };
+        if config.dead_letter_topic().is_empty() {
+            self.dead_letter_groups.remove(group.as_str());
+        } else {
+            self.dead_letter_groups.insert(group.as_str().into());
+        }
+        self.group_configs.insert(group, values);
+    }
+
+    /// The settings that apply to a group.
+    pub(in crate::core) fn group_config(&self, group: &str) -> GroupConfig<'_> {
+        GroupConfig { values: self.group_configs.get(group), broker: &self.config }
     }
 }

@@ -82,6 +82,7 @@ impl Cluster {
                 self.faults.muted.insert(connection, now + time);
                 Answer::Reply(throttled(later.api, later.version, frame, time))
             }
+            FaultAction::Spoil(spoil) => Answer::Reply(spoil.apply(later.api, later.version, frame)),
             _ => Answer::Reply(frame),
         }
     }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod refuse;
+mod spoil;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use super::{Answer, Cluster, ConnectionId, Due, Output};
 pub(super) use answer::Later;
 pub(super) use refuse::whole;
+pub use spoil::{STRANGE_PARTITION, Spoil};
 
 /// Names a rule of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +62,8 @@ pub enum FaultAction {
     /// It is done, and the answer says that the client is throttled for so long. Whatever it sends earlier waits until then, as in
     /// Kafka (KIP-219).
     Throttle(Duration),
+    /// It is done, and the answer is not what a broker would give.
+    Spoil(Spoil),
 }
 
 impl FaultRule {
@@ -248,7 +252,8 @@ impl Cluster {
             FaultAction::CutAfter
             | FaultAction::CutHalfway
             | FaultAction::DelayAnswer(_)
-            | FaultAction::Throttle(_) => {
+            | FaultAction::Throttle(_)
+            | FaultAction::Spoil(_) => {
                 let later = Later::new(action, header);
                 match self.handle_now(now, connection, header, body, Refused::Nothing) {
                     Answer::Reply(frame) => self.spoil(now, connection, later, frame),

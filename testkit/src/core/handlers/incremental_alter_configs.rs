@@ -77,7 +77,7 @@ fn alter(
             let values = changed(configs::group::DEFS, values, &resource.configs)?;
             configs::group::check(&values, &cluster.config).map_err(|reason| (ErrorCode::INVALID_CONFIG, reason))?;
             if !validate_only {
-                cluster.group_configs.insert(name.clone(), values);
+                cluster.set_group_config(name.clone(), values);
             }
             Ok(())
         }

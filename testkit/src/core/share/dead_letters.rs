@@ -8,7 +8,6 @@ use std::time::Instant;
 use ackflow_protocol::records::{BatchBuilder, BatchOptions, Header, Records};
 
 use super::partition::{RecordChange, RecordEvent};
-use crate::core::configs::group::GroupConfig;
 use crate::core::configs::{Values, topic};
 use crate::core::topics::TopicIdPartition;
 use crate::core::{Cluster, handlers};
@@ -45,14 +44,9 @@ impl Cluster {
     /// Writes what groups have given up to where they want it.
     pub(in crate::core) fn write_dead_letters(&mut self, now: Instant) {
         let mut given_up = Vec::new();
-        for (group, values) in &self.group_configs {
-            let config = GroupConfig { values: Some(values), broker: &self.config };
-            if config.dead_letter_topic().is_empty() {
-                continue;
-            }
+        for group in &self.dead_letter_groups {
             let of_group = self.share_partitions.take_given_up(group).into_iter();
-            given_up
-                .extend(of_group.map(|(partition, changes)| (Arc::<str>::from(group.as_str()), partition, changes)));
+            given_up.extend(of_group.map(|(partition, changes)| (group.clone(), partition, changes)));
         }
         if self.share_version < SINCE {
             return;

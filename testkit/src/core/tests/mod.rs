@@ -22,6 +22,7 @@ mod retention;
 mod rig;
 mod sasl;
 mod sessions;
+mod spoil;
 mod topics;
 #[cfg(feature = "unstable-kip-1289")]
 mod transactional_acks;
