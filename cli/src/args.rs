@@ -3,7 +3,7 @@
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{broker, consume, demo, groups, perf, produce, run, topics, wire};
+use crate::commands::{broker, conformance, consume, demo, groups, perf, produce, run, topics, wire};
 
 /// Kafka share groups and sinks from the command line.
 #[derive(Debug, Parser)]
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Topics(topics::Command),
     /// Run the embedded broker for any Kafka client; it keeps everything in memory
     Broker(broker::Args),
+    /// Find out whether a broker keeps the rules of share groups and transactions
+    Conformance(conformance::Args),
     /// Look at Kafka's wire format
     #[command(subcommand)]
     Wire(wire::Command),
@@ -67,7 +69,12 @@ impl Command {
             Self::Groups(command) => command.wants_json(),
             Self::Topics(command) => command.wants_json(),
             Self::Perf(command) => command.wants_json(),
-            Self::Run(_) | Self::Consume(_) | Self::Produce(_) | Self::Broker(_) | Self::Wire(_) => false,
+            Self::Run(_)
+            | Self::Consume(_)
+            | Self::Produce(_)
+            | Self::Broker(_)
+            | Self::Conformance(_)
+            | Self::Wire(_) => false,
         }
     }
 }

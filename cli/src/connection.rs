@@ -54,6 +54,30 @@ impl Properties {
     }
 }
 
+/// The same, for a command that has something else to name in place of a cluster, by `--client`.
+#[derive(Debug, Args)]
+pub(crate) struct ConnectionOrClient {
+    /// Brokers to start from: host:port, several separated by commas
+    #[arg(long, value_name = "HOST:PORT,..", required_unless_present = "client", conflicts_with = "client")]
+    bootstrap_server: Option<String>,
+
+    /// A Kafka properties file with client settings
+    #[arg(long, value_name = "FILE", conflicts_with = "client")]
+    command_config: Option<PathBuf>,
+
+    /// One client setting; wins over --command-config
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, conflicts_with = "client")]
+    command_property: Vec<(String, String)>,
+}
+
+impl ConnectionOrClient {
+    /// How to reach the cluster, where one is named.
+    pub(crate) fn connection(self) -> Option<Connection> {
+        let Self { bootstrap_server, command_config, command_property } = self;
+        Some(Connection { bootstrap_server: bootstrap_server?, command_config, command_property })
+    }
+}
+
 impl Connection {
     /// The client properties of the command line, `bootstrap.servers` among them.
     pub(crate) fn properties(&self) -> anyhow::Result<Properties> {

@@ -52,6 +52,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Broker(args) => commands::broker::run(args).await,
         Command::Groups(args) => commands::groups::run(args).await,
         Command::Topics(args) => commands::topics::run(args).await,
+        Command::Conformance(args) => commands::conformance::run(args).await,
         Command::Wire(args) => commands::wire::run(args).await,
         Command::Perf(args) => commands::perf::run(args).await,
     }

@@ -11,13 +11,24 @@ use crate::process;
 use crate::workspace::{self, cargo};
 
 /// Each crate and the crates of the workspace that it may depend on (tests aside). The order is that of the layers.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("ackflow-protocol", &[]),
     ("ackflow-capture", &["ackflow-protocol"]),
     ("ackflow-testkit", &["ackflow-protocol"]),
     ("ackflow-client", &["ackflow-protocol"]),
     ("ackflow-sink-runtime", &["ackflow-protocol", "ackflow-client"]),
-    ("ackflow", &["ackflow-protocol", "ackflow-capture", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
+    ("ackflow-conformance", &["ackflow-protocol", "ackflow-client", "ackflow-testkit"]),
+    (
+        "ackflow",
+        &[
+            "ackflow-protocol",
+            "ackflow-capture",
+            "ackflow-client",
+            "ackflow-sink-runtime",
+            "ackflow-testkit",
+            "ackflow-conformance",
+        ],
+    ),
     ("ackflow-benches", &["ackflow-protocol", "ackflow-client", "ackflow-sink-runtime", "ackflow-testkit"]),
     (
         "ackflow-fuzz-replay",

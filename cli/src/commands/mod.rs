@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod broker;
+pub(crate) mod conformance;
 pub(crate) mod consume;
 pub(crate) mod demo;
 pub(crate) mod groups;
