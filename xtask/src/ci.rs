@@ -97,10 +97,14 @@ fn steps(full: bool) -> Result<Vec<Step>> {
             "client with drafts",
             &["test", "-p", "ackflow-client", "--features", "unstable-kip-1289", "--test", "kip_1289"],
         ),
+        Step::cargo(
+            "conformance with drafts",
+            &["test", "-p", "ackflow-conformance", "--features", "unstable-kip-1289"],
+        ),
         Step::new("schema oracle", || schemas::check(DEFAULT_VERSION)),
         Step::new("layers", layers::run),
         Step::new("lengths", lengths::run),
-        Step::new("places of mutations", mutate::check_all),
+        Step::new("places of mutations", || mutate::check_all().and_then(|()| prove::check_broken_rules())),
         Step::new("no C", no_c::run),
         Step::cargo(
             "wire vectors",

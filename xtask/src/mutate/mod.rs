@@ -21,7 +21,7 @@ use anyhow::{Result, ensure};
 use crate::interrupt;
 pub(crate) use recorded::row;
 pub use recorded::{KnownTest, Mutation, known_tests};
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 /// Break the code as tests have it recorded, each time in one place, and see the test fail.
 #[derive(clap::Args)]

@@ -76,7 +76,7 @@ impl Mutation {
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let text = fs::read_to_string(workspace::root().join(&self.file))
             .with_context(|| format!("cannot read {}", self.file))?;
         self.apply(&text).map(drop)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::recorded::KnownTest;
+use super::recorded::{KnownTest, Mutation};
 use crate::process::Process;
 use crate::workspace::{self, cargo};
 
@@ -18,7 +18,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(1200);
 /// A test that takes longer does not end. It would be noticed in the CI, but a failure says more.
 const TEST_LIMIT: Duration = Duration::from_secs(120);
 
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: PathBuf,
     target: PathBuf,
     /// The features without which integration tests are not built, by the folder of their package and their name.
@@ -27,7 +27,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Brings the copy up to date. What has not changed is not touched: cargo would build it again.
-    pub(super) fn copy() -> Result<Self> {
+    pub(crate) fn copy() -> Result<Self> {
         let folder = workspace::root().join("target/mutate");
         let tree = Self {
             root: folder.join("tree"),
@@ -78,12 +78,8 @@ impl Tree {
     /// Applies the mutation of a test, and sees the test fail.
     pub(super) fn mutated(&self, test: &KnownTest) -> Result<()> {
         let mutation = test.mutation.as_ref().context("no mutation is recorded")?;
-        let file = self.root.join(&mutation.file);
-        let whole = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        write(&file, mutation.apply(&whole)?.as_bytes())?;
-        let outcome = self.build(test).and_then(|program| self.test(test, &program, &[&test.name]));
-        write(&file, whole.as_bytes())?;
-        let output = outcome?;
+        let output =
+            self.with(mutation, || self.build(test).and_then(|program| self.test(test, &program, &[&test.name])))?;
         match outcomes(&output, &test.name)[..] {
             [] => bail!("it is not run, or takes all tests down with it\n{output}"),
             ref outcomes if outcomes.iter().all(|ok| *ok) => bail!("it passes all the same"),
@@ -91,11 +87,27 @@ impl Tree {
         }
     }
 
+    /// Does something while a mutation is applied.
+    pub(crate) fn with<T>(&self, mutation: &Mutation, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let file = self.root.join(&mutation.file);
+        let whole = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        write(&file, mutation.apply(&whole)?.as_bytes())?;
+        let outcome = act();
+        write(&file, whole.as_bytes())?;
+        outcome
+    }
+
+    /// Builds an example of a package as the tree is at the moment, and returns the program.
+    pub(crate) fn example(&self, package: &str, name: &str) -> Result<PathBuf> {
+        let mut build = cargo();
+        build.current_dir(self.root.join(package)).args(["build", "--example", name]);
+        self.built(&mut build)
+    }
+
     /// Builds what a test is in, and returns the program.
     fn build(&self, test: &KnownTest) -> Result<PathBuf> {
         let mut build = cargo();
-        build.current_dir(self.root.join(test.package()));
-        build.args(["test", "--no-run", "--quiet", "--message-format", "json-render-diagnostics"]);
+        build.current_dir(self.root.join(test.package())).args(["test", "--no-run"]);
         match test.target() {
             Some(target) => build.args(["--test", target]),
             None => build.arg("--lib"),
@@ -104,10 +116,16 @@ impl Tree {
         if let Some(features) = self.features.get(&name) {
             build.args(["--features", features]);
         }
+        self.built(&mut build)
+    }
+
+    /// Has cargo build a program, and returns it.
+    fn built(&self, build: &mut Command) -> Result<PathBuf> {
+        build.args(["--quiet", "--message-format", "json-render-diagnostics"]);
         build.env("CARGO_TARGET_DIR", &self.target).env("CARGO_INCREMENTAL", "1").env("CARGO_PROFILE_DEV_DEBUG", "0");
         // What a mutation leaves unused is no matter.
         build.env("RUSTFLAGS", "-A warnings");
-        let (messages, _) = Process::capture("the build", &mut build, BUILD_LIMIT)?;
+        let (messages, _) = Process::capture("the build", build, BUILD_LIMIT)?;
         let mut programs = messages.lines().filter_map(|line| {
             let message: Value = serde_json::from_str(line).ok()?;
             Some(PathBuf::from(message["executable"].as_str()?))

@@ -9,6 +9,7 @@ mod bench_codec;
 mod bench_replay;
 mod cancel;
 mod cold_start;
+mod conformance;
 mod consumer;
 mod demo;
 mod embedded_speed;
@@ -61,6 +62,14 @@ pub(crate) fn rows_tried() -> Vec<u32> {
     [&faults_share::ROWS[..], &faults_codec::ROWS, &faults_txn::ROWS, &faults_net::ROWS].concat()
 }
 
+/// Sees that what the conformance suite has to notice can still be broken.
+///
+/// # Errors
+/// With the first that has no place in the code.
+pub(crate) fn check_broken_rules() -> Result<()> {
+    conformance::check_broken_rules()
+}
+
 /// All claims.
 pub static ALL: &[Proof] = &[
     demo::PROOF,
@@ -68,6 +77,7 @@ pub static ALL: &[Proof] = &[
     file_sink_kill::PROOF,
     mixed_group::PROOF,
     java_on_embedded::PROOF,
+    conformance::CLIENT,
     foreign_clients::PROOF,
     vectors_core::PROOF,
     vectors_all::PROOF,
@@ -99,6 +109,11 @@ pub static ALL: &[Proof] = &[
     faults_txn::PROOF,
     embedded_speed::PROOF,
     kip_1289::PROOF,
+    conformance::TWO,
+    conformance::BITES,
+    conformance::OTHERS,
+    conformance::TIME,
+    conformance::OLDER,
 ];
 
 /// Prove a claim: build, run, judge. The figures are the last line, the exit code is 1 when the claim does not hold.

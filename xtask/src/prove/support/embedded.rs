@@ -1,7 +1,7 @@
 //! `ackflow broker` as a process of its own.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -22,9 +22,23 @@ impl Embedded {
     /// # Errors
     /// When it ends before it prints an address.
     pub(in crate::prove) fn start(ackflow: &Ackflow, arguments: &[&str]) -> Result<Self> {
+        Self::start_program(ackflow.command(&[&["broker", "--listen", "127.0.0.1:0"], arguments].concat()))
+    }
+
+    /// The same, with the short waits of `cargo xtask kafka --fast`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(in crate::prove) fn start_fast(ackflow: &Ackflow, arguments: &[&str]) -> Result<Self> {
+        Self::start(ackflow, &[&["--fast"], arguments].concat())
+    }
+
+    /// Starts a program that is a broker, and waits for its first line, which has to be its address.
+    ///
+    /// # Errors
+    /// When it ends before it prints an address.
+    pub(in crate::prove) fn start_program(mut command: Command) -> Result<Self> {
         let began = Instant::now();
-        let arguments = [&["broker", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut command = ackflow.command(&arguments);
         let mut broker = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting the broker")?;
         let mut address = String::new();
         let output = broker.stdout.as_mut().context("its output is piped")?;
