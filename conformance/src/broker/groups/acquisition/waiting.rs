@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use ackflow_protocol::messages::share_fetch::ShareFetchRequest;
+use ackflow_protocol::messages::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 use ackflow_protocol::records::BatchOptions;
 
-use crate::broker::lab::{ACCEPT, Lab, Outcome, RELEASE, Stage, acquired, batch, values};
+use crate::broker::lab::{ACCEPT, Acquired, Lab, Outcome, RELEASE, Stage, acquired, batch, values};
 
 /// Longer than any case has to wait where a broker keeps the rule.
 const LONG: i32 = 20_000;
+/// Far less than that.
+const EARLY: Duration = Duration::from_secs(15);
 
 /// A stage whose session has fetched and accepted a record, so that the broker has read what it keeps of the partition.
 async fn warm(lab: &Lab) -> Outcome<Stage> {
@@ -23,6 +25,17 @@ fn patient(stage: &Stage) -> ShareFetchRequest {
     ShareFetchRequest { max_wait_ms: LONG, min_bytes: 1, ..stage.session.request() }
 }
 
+/// What a parked fetch has acquired. Kafka may answer it too early, without records, where it looks at the partition at the moment of the write; the next
+/// fetch has them then, and a broker that is not woken at all has used up its time.
+async fn or_next(stage: &mut Stage, response: ShareFetchResponse, began: Instant) -> Outcome<Vec<Acquired>> {
+    stage.session.epoch += 1;
+    let mut got = acquired(&response)?;
+    while got.is_empty() && began.elapsed() < EARLY {
+        got = acquired(&stage.session.fetch_as(&patient(stage)).await?)?;
+    }
+    Ok(got)
+}
+
 pub(super) async fn a_fetch_waits_for_a_record_that_is_written(lab: &Lab) -> Outcome {
     let mut stage = warm(lab).await?;
     let request = patient(&stage);
@@ -30,9 +43,10 @@ pub(super) async fn a_fetch_waits_for_a_record_that_is_written(lab: &Lab) -> Out
     let sent = stage.session.link.send(&request).await?;
     lab.produce(&stage.topic, 0, 1).await?;
     let response = stage.session.link.answer(sent).await?;
+    let got = or_next(&mut stage, response, began).await?;
     let took = began.elapsed();
-    lab.check_acquired("what is acquired", &acquired(&response)?, "0[1-1x1]")?;
-    let early = took < Duration::from_millis(LONG as u64 * 3 / 4);
+    lab.check_acquired("what is acquired", &got, "0[1-1x1]")?;
+    let early = took < EARLY;
     lab.check_that("the time until the answer", early, "far less than MaxWaitMs, 20 s", &took)
 }
 
@@ -57,8 +71,10 @@ pub(super) async fn a_fetch_waits_for_min_bytes(lab: &Lab) -> Outcome {
     let silent = stage.session.link.is_silent_for(Duration::from_millis(400)).await;
     lab.check("no answer while half of MinBytes are there", silent, true)?;
     lab.produce(&stage.topic, 0, 10).await?;
+    let began = Instant::now();
     let response = stage.session.link.answer(sent).await?;
-    lab.check_acquired("what is acquired then", &acquired(&response)?, "0[1-20x1]")
+    let got = or_next(&mut stage, response, began).await?;
+    lab.check_acquired("what is acquired then", &got, "0[1-20x1]")
 }
 
 pub(super) async fn a_fetch_that_waits_gets_what_is_released_meanwhile(lab: &Lab) -> Outcome {
