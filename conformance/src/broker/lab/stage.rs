@@ -1,6 +1,6 @@
 //! What most cases about records begin with.
 
-use super::{Acquired, Lab, Member, Outcome, Session, Topic, told};
+use super::{ACCEPT, Acquired, Lab, Member, Outcome, Session, Topic, told};
 
 /// A group, a topic, and a member of the group with a session on the topic.
 #[derive(Debug)]
@@ -34,6 +34,17 @@ impl Lab {
         self.produce(&stage.topic, 0, usize::try_from(count).unwrap_or_default()).await?;
         stage.session.acquire(count).await?;
         Ok(stage)
+    }
+
+    /// A group whose only member has accepted the first records of the only partition of the topic, and left.
+    pub(crate) async fn group_that_accepted(&self, count: i64) -> Outcome<(String, Topic)> {
+        let Stage { group, topic, member, mut session } = self.stage_holding(count, &[]).await?;
+        let accepted = session.acknowledge(&topic, 0, &[(0, count - 1, &[ACCEPT])]).await?;
+        self.granted("ShareAcknowledge", accepted, None)?;
+        // Brokers may keep what they have in memory for as long as a member's connection is there.
+        drop(session);
+        self.leave(member).await?;
+        Ok((group, topic))
     }
 
     /// Another member of the group, with a session of its own that is not open yet.

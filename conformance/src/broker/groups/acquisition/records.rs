@@ -78,25 +78,20 @@ pub(super) async fn max_records_counts_over_all_partitions(lab: &Lab) -> Outcome
 }
 
 pub(super) async fn a_fetch_for_no_records_acquires_none(lab: &Lab) -> Outcome {
-    let mut stage = lab.stage_holding(1, &[]).await?;
-    let released = stage.session.acknowledge(&stage.topic, 0, &[(0, 0, &[RELEASE])]).await?;
-    lab.granted("ShareAcknowledge", released, None)?;
-    let request = ShareFetchRequest { max_records: 0, max_wait_ms: 20_000, min_bytes: 1, ..stage.session.request() };
-    let began = Instant::now();
-    let response = stage.session.fetch_as(&request).await?;
-    let took = began.elapsed();
-    lab.check_acquired("what is acquired", &acquired(&response)?, "nothing")?;
-    let at_once = took < Duration::from_secs(15);
-    lab.check_that("the time until the answer", at_once, "far less than MaxWaitMs, 20 s", &took)?;
-    let next = acquired(&stage.session.fetch_some(&stage.session.request()).await?)?;
-    lab.check_acquired("what the next fetch acquires", &next, "0[0-0x2]")
+    acquires_nothing_at_once(lab, |request| request.max_records = 0).await
 }
 
 pub(super) async fn a_fetch_for_no_bytes_acquires_nothing(lab: &Lab) -> Outcome {
+    acquires_nothing_at_once(lab, |request| request.max_bytes = 0).await
+}
+
+/// Checks that a fetch that asks for nothing, though it may wait long, is answered at once and leaves what there is to the next one.
+async fn acquires_nothing_at_once(lab: &Lab, ask: impl FnOnce(&mut ShareFetchRequest)) -> Outcome {
     let mut stage = lab.stage_holding(1, &[]).await?;
     let released = stage.session.acknowledge(&stage.topic, 0, &[(0, 0, &[RELEASE])]).await?;
     lab.granted("ShareAcknowledge", released, None)?;
-    let request = ShareFetchRequest { max_bytes: 0, max_wait_ms: 20_000, min_bytes: 1, ..stage.session.request() };
+    let mut request = ShareFetchRequest { max_wait_ms: 20_000, min_bytes: 1, ..stage.session.request() };
+    ask(&mut request);
     let began = Instant::now();
     let response = stage.session.fetch_as(&request).await?;
     let took = began.elapsed();

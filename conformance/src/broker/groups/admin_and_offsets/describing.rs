@@ -7,7 +7,7 @@ use ackflow_protocol::wire::ErrorCode;
 
 use super::offsets::alter;
 use crate::broker::case::cases;
-use crate::broker::lab::{ACCEPT, Kind, Lab, Link, Outcome, Stop, Topic};
+use crate::broker::lab::{Kind, Lab, Link, Outcome, Stop, Topic};
 
 cases! {
     AdminAndOffsets;
@@ -198,17 +198,7 @@ async fn deleting_a_group_that_does_not_exist_is_refused(lab: &Lab) -> Outcome {
 }
 
 async fn a_group_that_was_deleted_starts_anew(lab: &Lab) -> Outcome {
-    let topic = lab.topic(1).await?;
-    let group = lab.group().await?;
-    lab.produce(&topic, 0, 3).await?;
-    let member = lab.member(&group, &[&topic]).await?;
-    let mut session = lab.session(&member, &[&topic]).await?;
-    session.acquire(3).await?;
-    let code = session.acknowledge(&topic, 0, &[(0, 2, &[ACCEPT])]).await?;
-    lab.granted("ShareAcknowledge", code, None)?;
-    // Brokers may keep what they have in memory for as long as a member's connection is there.
-    drop(session);
-    lab.leave(member).await?;
+    let (group, topic) = lab.group_that_accepted(3).await?;
     let mut link = lab.coordinator(Kind::Group, &group).await?;
     lab.check("the error of DeleteGroups", delete(&mut link, &group).await?, ErrorCode::NONE)?;
     let member = lab.member(&group, &[&topic]).await?;

@@ -15,7 +15,7 @@ use ackflow_protocol::messages::share_group_describe::ShareGroupDescribeRequest;
 use ackflow_protocol::wire::ErrorCode;
 
 use crate::broker::case::cases;
-use crate::broker::lab::{ACCEPT, Acquired, Kind, Lab, Link, Outcome, Stop};
+use crate::broker::lab::{Acquired, Kind, Lab, Link, Outcome, Stop};
 
 cases! {
     AdminAndOffsets;
@@ -167,17 +167,7 @@ async fn a_group_goes_on_at_the_offset_that_was_set(lab: &Lab) -> Outcome {
 }
 
 async fn an_offset_that_is_set_back_gives_records_again(lab: &Lab) -> Outcome {
-    let topic = lab.topic(1).await?;
-    let group = lab.group().await?;
-    lab.produce(&topic, 0, 3).await?;
-    let member = lab.member(&group, &[&topic]).await?;
-    let mut session = lab.session(&member, &[&topic]).await?;
-    session.acquire(3).await?;
-    let code = session.acknowledge(&topic, 0, &[(0, 2, &[ACCEPT])]).await?;
-    lab.granted("ShareAcknowledge", code, None)?;
-    // Brokers may keep what they have in memory for as long as a member's connection is there.
-    drop(session);
-    lab.leave(member).await?;
+    let (group, topic) = lab.group_that_accepted(3).await?;
     let mut link = lab.coordinator(Kind::Group, &group).await?;
     set(lab, &mut link, &group, &topic.name, 0, 1).await?;
     let member = lab.member(&group, &[&topic]).await?;
